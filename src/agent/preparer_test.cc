@@ -54,13 +54,15 @@ class PreparerTest : public ::testing::Test {
     while (prepared_ < attempts) CO_TRY(co_await loop_->sleep(Duration::millis(5)));
     co_return {};
   }
-  // Those that are slow once so many are: each has its time from when it began.
+  // Those that are slow once so many are: each has its time from when it began. The clock is not
+  // skipped so far that one is given up, which is after a minute.
   std::vector<Preparer::Waiting> wait_until_slow(std::size_t count) {
+    constexpr int kTriesMax = 16;
     for (int tries = 1;; ++tries) {
       clock_.skip(Preparer::kSlowAfter);
       std::vector<Preparer::Waiting> waiting = preparer_.waiting();
-      if (waiting.size() == count || tries == 100) return waiting;
-      (void)loop_->block_on(loop_->sleep(Duration::millis(10)));
+      if (waiting.size() == count || tries == kTriesMax) return waiting;
+      (void)loop_->block_on(loop_->sleep(Duration::millis(5) * (std::int64_t{1} << (tries / 2))));
     }
   }
   Result<Preparer::Prepared> prepare(model::StartOrder order) {

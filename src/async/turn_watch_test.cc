@@ -13,7 +13,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -82,6 +84,7 @@ TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
   });
   const std::vector<Duration> all = told();
   ASSERT_EQ(all.size(), 1U);
+  EXPECT_GT(all[0], Duration::millis(200));
   EXPECT_LE(all[0], longest);
   EXPECT_NE(where_.find("sleep"), std::string::npos) << where_;
 }
@@ -101,13 +104,29 @@ TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
   EXPECT_EQ(told().size(), 1U);
 }
 
+// The second is so long that no machine misses it.
 TEST_F(TurnWatchTest, EachOfTwoTurnsIsToldOf) {
   begin(Duration::millis(100));
   pass(Duration::millis(30));
-  const auto stands = [this](Duration time) { stand(time); };
-  until_told(1, Duration::millis(300), stands);
-  until_told(2, Duration::millis(300), stands);
+  until_told(1, Duration::millis(300), [this](Duration time) { stand(time); });
+  stand(Duration::millis(3'000));
   EXPECT_EQ(told().size(), 2U);
+}
+
+// What /proc/stat says in its eighth number, in steps of a hundredth of a second.
+TEST_F(TurnWatchTest, WhatTheHostTakesIsReadFromTheKernel) {
+  const auto taken = [] {
+    std::ifstream file("/proc/stat");
+    std::string word;
+    std::int64_t steps = 0;
+    file >> word;
+    for (int column = 0; column < 8; ++column) file >> steps;
+    return steps * 10'000'000;
+  };
+  const std::int64_t before = taken();
+  const std::int64_t now = TurnWatch::stolen_in_all();
+  EXPECT_GE(now, before);
+  EXPECT_LE(now, taken());
 }
 
 // As the turn may do while a ping is on its way.

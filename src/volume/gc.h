@@ -39,7 +39,7 @@ struct GcResult {
   std::int64_t objects = 0;         // That were deleted.
   std::int64_t bytes = 0;           // In them.
   std::int64_t rewritten = 0;       // Bytes of living chunks that were packed anew.
-  std::string damage;               // Why none of the newest version were; empty: it is whole.
+  std::string damage;               // Why none were; empty: none of them is damaged.
 };
 
 // Deletes the objects of a volume that no version in its head reaches, no session pins, and no

@@ -50,7 +50,7 @@ def test_a_refusal_for_want_of_nodes_says_where_they_are_declared(runnel):
 
 
 def test_several_answers_are_one_document(runnel):
-    ids = [runnel.up("run: sleep 60\ngrace: 100ms\n") for _ in range(2)]
+    ids = [runnel.up("run: sleep 1000\ngrace: 100ms\n") for _ in range(2)]
     assert [each["id"] for each in runnel.json("explain", *ids)] == ids
     assert [each["id"] for each in runnel.json("halt", *ids)] == ids
     answers = runnel.json("cancel", ids[0], "zzzzzzzzzzzz", code=1)
@@ -64,7 +64,7 @@ def test_several_answers_are_one_document(runnel):
 
 
 def test_lists_are_whole_or_say_that_they_are_not(runnel):
-    job = runnel.up("params: {n: {range: [1, 1500]}}\nparallel: 1\nrun: sleep 60\ngrace: 100ms\n")
+    job = runnel.up("params: {n: {range: [1, 1500]}}\nparallel: 1\nrun: sleep 1000\ngrace: 100ms\n")
     runnel.run("cancel", job)
     assert len(runnel.json("show", job, "--tasks", "--limit", "1500")["tasks"]) == 1500
     assert "next_page_token" in runnel.json("show", job, "--tasks", "--limit", "1200")
@@ -157,7 +157,7 @@ def test_ps_of_a_job_shows_what_its_tasks_use(runnel):
     job = runnel.up("""
 steps:
   spin: {resources: {cpus: 0.5}, run: "while :; do :; done"}
-  rest: {resources: {cpus: 0.5}, run: sleep 60}
+  rest: {resources: {cpus: 0.5}, run: sleep 1000}
 """)
     runnel.until(lambda: len(runnel.json("ps", job)["tasks"]) == 2)
     time.sleep(0.5)
@@ -178,8 +178,8 @@ def test_ps_of_a_job_shows_what_the_driver_says_of_gpus(runnel):
     pid = runnel.work / "pid"
     job = runnel.up(f"""
 steps:
-  train: {{resources: {{cpus: 0.5}}, run: "echo $$ > {pid}.part; mv {pid}.part {pid}; sleep 60"}}
-  wait: {{resources: {{cpus: 0.5}}, run: sleep 60}}
+  train: {{resources: {{cpus: 0.5}}, run: "echo $$ > {pid}.part; mv {pid}.part {pid}; sleep 1000"}}
+  wait: {{resources: {{cpus: 0.5}}, run: sleep 1000}}
 """)
     runnel.until(lambda: pid.exists() and len(runnel.json("ps", job)["tasks"]) == 2)
     nvml.run([(0, int(pid.read_text()), 87, 1024), (1, int(pid.read_text()), 13, 512), (1, 1, 50, 100)])
@@ -278,7 +278,7 @@ def test_a_cancelled_job_names_its_failure_and_that_it_was_cancelled_on_request(
     job = runnel.up("""
 params: {i: [1, 2]}
 resources: {cpus: 0.5}
-run: if [ {{i}} = 1 ]; then echo early death >&2; exit 5; fi; sleep 100
+run: if [ {{i}} = 1 ]; then echo early death >&2; exit 5; fi; sleep 1000
 """)
     runnel.until(lambda: runnel.json("show", job)["counts"].get("FAILED") == 1)
     runnel.run("cancel", job)

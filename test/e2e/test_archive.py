@@ -64,7 +64,7 @@ def test_a_study_and_a_failed_job_answer_after_1200_later_jobs_as_before(runnel)
              ("study", "list", "-o", "json")]
     before = {words: runnel.run(*words) for words in asked}
     run_trivial_jobs(runnel.home, LATER_JOBS)
-    runnel.until(lambda: is_archived(runnel, study) and is_archived(runnel, flaky))
+    runnel.until(lambda: is_archived(runnel, study) and is_archived(runnel, flaky), timeout=120)
     for words in asked:
         assert runnel.run(*words) == before[words], words
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import kill
+from conftest import JOB_ENDS_S, kill
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 QUICKSTART = EXAMPLES / "quickstart"
@@ -59,7 +59,7 @@ def test_a_killed_gang_trains_to_the_same_metrics(runnel):
     unbroken = runnel.up(TRAINING)
     assert runnel.wait(unbroken)["status"] == "SUCCEEDED", runnel.run("logs", unbroken)
     job = runnel.up(TRAINING)
-    runnel.until(lambda: "epoch 2 " in runnel.run("logs", job))
+    runnel.until(lambda: "epoch 2 " in runnel.run("logs", job), timeout=JOB_ENDS_S)
     kill(processes_of(job, "train")[-1])
     assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
     assert "goes on after epoch" in runnel.run("logs", job)
@@ -73,7 +73,7 @@ def losses_of(runnel, job, step):
 
 def kill_one(runnel, job, step, line):
     """Kills a process of the step once the log holds the line; another, where the first had just ended."""
-    runnel.until(lambda: line in runnel.run("logs", job))
+    runnel.until(lambda: line in runnel.run("logs", job), timeout=JOB_ENDS_S)
     before = losses_of(runnel, job, step)
 
     def is_felt():
@@ -147,7 +147,7 @@ steps:
 def test_chaos_kills_a_process_of_each_step_that_may_be_tried_again(runnel):
     file = runnel.file("""
 steps:
-  first: {retry: {max: 1}, resources: {cpus: 1}, run: '[ "$RUNNEL_ATTEMPT" = 2 ] || sleep 60'}
+  first: {retry: {max: 1}, resources: {cpus: 1}, run: '[ "$RUNNEL_ATTEMPT" = 2 ] || sleep 1000'}
   second: {resources: {cpus: 1}, run: sleep 2}
 """)
     runnel.run("run", "--chaos", file)

@@ -52,7 +52,7 @@ def test_a_copy_runs_nothing_until_it_is_adopted(runnel, files):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert count.read_text() == "once\nonce\n"
     in_home(runnel, copy, "wait", job, code=143)
-    runnel.until(lambda: not [pid for pid in pids_of(copy)])
+    runnel.until(lambda: not [pid for pid in pids_of(copy)], timeout=60)
 
 
 def pids_of(home):
@@ -84,7 +84,7 @@ def test_a_home_that_was_moved_or_restored_goes_on(runnel, files):
     shutil.copytree(runnel.home, aside)
     shutil.rmtree(runnel.home)  # Moved to another disk.
     assert in_home(runnel, aside, "ps", "-a", "-o", "name").split() == [job]
-    runnel.until(lambda: not pids_of(aside))
+    runnel.until(lambda: not pids_of(aside), timeout=60)
     aside.rename(runnel.home)
     in_home(runnel, runnel.home, "home", "--adopt")
     assert "is no copy" in runnel.err
@@ -154,7 +154,7 @@ def test_a_living_home_that_is_moved_to_another_disk_runs_nothing_twice(runnel, 
     end.touch()
     in_home(runnel, aside, "wait", job)
     assert not runnel.home.exists()
-    runnel.until(lambda: not pids_of(aside))
+    runnel.until(lambda: not pids_of(aside), timeout=60)
 
 
 def test_homes_do_not_share_a_jobs_folder(runnel, files):
@@ -181,7 +181,7 @@ def test_homes_do_not_share_a_jobs_folder(runnel, files):
     in_home(runnel, other, "ps")
     end.touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
-    runnel.until(lambda: not pids_of(copy) and not pids_of(other))
+    runnel.until(lambda: not pids_of(copy) and not pids_of(other), timeout=60)
 
 
 def test_jobs_on_another_disk_are_removed_and_set_aside_there(runnel):
@@ -242,7 +242,7 @@ def test_a_copy_that_leads_to_the_jobs_of_its_original_is_adopted_with_its_own(r
     in_home(runnel, copy, "delete", job)
     runnel.until(lambda: not (copy / "jobs" / job).exists())
     assert runnel.run("logs", job) == "said\n"
-    runnel.until(lambda: not pids_of(copy))
+    runnel.until(lambda: not pids_of(copy), timeout=60)
 
 
 @pytest.mark.parametrize("way", ["without its record", "in the place of the first"])
@@ -269,7 +269,7 @@ def test_a_copy_that_is_not_known_for_one_ends_nothing_of_the_first(runnel, file
     for pid in (first["daemon_pid"], first["runner_pid"]):
         kill(pid, signal.SIGTERM)
         runnel.until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
-    runnel.until(lambda: not pids_of(copy) and not pids_of(runnel.home))
+    runnel.until(lambda: not pids_of(copy) and not pids_of(runnel.home), timeout=60)
 
 
 def task_of(count):

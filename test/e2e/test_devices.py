@@ -143,13 +143,13 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     runnel.until(lambda: (runnel.home / "devices.json").exists())
     holder = dict(reversed(line.split()) for line in lines(runnel, job, "begun"))
     nvml.have([0, 1, 2, 4, 5, 6, 7])
-    runnel.until(lambda: quarantined(runnel))
+    runnel.until(lambda: quarantined(runnel), timeout=30)
     device = quarantined(runnel)[0]
     assert (device["kind"], device["index"]) == ("H100", 3)
     assert device["reason"] == "NVML lists it no more"
     assert "H100:3 of gpu is granted to nobody: missing since" in runnel.run("nodes")
     moved = holder["3"]
-    runnel.until(lambda: attempts_of(runnel, job, moved)[0].get("reason") == "DeviceLost")
+    runnel.until(lambda: attempts_of(runnel, job, moved)[0].get("reason") == "DeviceLost", timeout=60)
     first = attempts_of(runnel, job, moved)[0]
     assert first["status"] == "NODE_FAIL" and first["fault"] == "platform"
     assert "its H100:3 on gpu vanished while it had it" in first["message"]
@@ -165,7 +165,7 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     assert len(begun) == 9 and [task for task, _ in begun].count(moved) == 2
     assert [shown for _, shown in begun].count("3") == 1
     nvml.have(range(8))
-    runnel.until(lambda: quarantined(runnel)[0].get("again_at"))
+    runnel.until(lambda: quarantined(runnel)[0].get("again_at"), timeout=30)
 
 
 def test_a_machine_with_devices_needs_no_declaration(runnel):
@@ -187,7 +187,7 @@ run: |
 
 
 def until_notices(runnel):
-    runnel.until(lambda: runnel.info()["notices"])
+    runnel.until(lambda: runnel.info()["notices"], timeout=30)
     return runnel.info()["notices"]
 
 
@@ -243,7 +243,7 @@ def test_devices_of_a_driver_that_hung_are_found_when_it_answers(runnel):
     kill(runnel.info()["daemon_pid"])
     assert "H100" not in runnel.run("nodes", "-o", "wide")
     job = runnel.up("run: while ! test -e $RUNNEL_JOB_DIR/go; do sleep 0.1; done")
-    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"))
+    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"), timeout=60)
     assert "the nodes of the home are others" in runnel.daemon_log()
     assert runnel.info()["notices"] == []
     assert runnel.wait(runnel.up(ONE))["status"] == "SUCCEEDED"
@@ -311,7 +311,7 @@ def test_a_look_that_hangs_ends_though_its_daemon_was_killed(runnel):
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(EIGHT)
     FakeNvml(runnel, 8).say("hang\n")
-    job = runnel.up('{resources: {cpus: 1}, run: sleep 100}')
+    job = runnel.up('{resources: {cpus: 1}, run: sleep 1000}')
 
     def looks():
         everybody = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
@@ -319,7 +319,7 @@ def test_a_look_that_hangs_ends_though_its_daemon_was_killed(runnel):
 
     runnel.until(looks)
     kill(runnel.info()["daemon_pid"])
-    runnel.until(lambda: not looks())
+    runnel.until(lambda: not looks(), timeout=30)
     runnel.run("cancel", job)
 
 

@@ -68,7 +68,7 @@ def make_template(runnel, kind, folder):
     if kind == "archived":
         runnel.run("nodes")
         later = run_trivial_jobs(runnel.home, LATER_JOBS)
-        runnel.until(lambda: not runnel.json("ps")["jobs"])
+        runnel.until(lambda: not runnel.json("ps")["jobs"], timeout=120)
     if kind == "unfinished":
         job = runnel.up(WAITING.format(go=folder / "go"))
         runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")

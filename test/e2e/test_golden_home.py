@@ -27,6 +27,6 @@ def test_the_home_of_an_earlier_build_opens(runnel, packed):
     assert runnel.wait(jobs["last"]["id"])["status"] == "SUCCEEDED", "the unfinished one goes on, with its secret"
     assert runnel.run("logs", jobs["last"]["id"]).count("knows its secret") == 2
     assert not (runnel.home / "lost+found").exists()
-    runnel.until(lambda: not runnel.pids())
+    runnel.until(lambda: not runnel.pids(), timeout=60)
     runnel.run("fsck")
     assert "all sound" in runnel.err

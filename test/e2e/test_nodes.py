@@ -39,16 +39,16 @@ def test_what_runs_on_a_removed_node_ends_there(runnel, how):
     (runnel.home / "nodes.yaml").write_text(ONE.replace("name: a", "name: c"))
     if how == "killed":
         kill(runnel.info()["daemon_pid"])
-    runnel.until(lambda: draining(runnel) == ["a", "b"] and nodes_of(runnel)["c"] == 1000)
+    runnel.until(lambda: draining(runnel) == ["a", "b"] and nodes_of(runnel)["c"] == 1000, timeout=10)
     assert "node 'a' is not in nodes.yaml any more: what runs there goes on" in runnel.run("home")
     assert runnel.job(job)["counts"]["RUNNING"] == 2
     assert runnel.run("run", runnel.file("resources: {cpus: 1}\nrun: echo on the new one\n")) == "on the new one\n"
     folder = next(runnel.home.rglob("started")).parent
     (folder / "go1").touch()
-    runnel.until(lambda: sorted(up_nodes(runnel)) in (["a", "c"], ["b", "c"]))
+    runnel.until(lambda: sorted(up_nodes(runnel)) in (["a", "c"], ["b", "c"]), timeout=10)
     (folder / "go2").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
-    runnel.until(lambda: up_nodes(runnel) == ["c"] or not runnel.pids())
+    runnel.until(lambda: up_nodes(runnel) == ["c"] or not runnel.pids(), timeout=10)
     assert sorted(lines_of(runnel, "started")) == ["1-1", "2-1"], "neither was ended"
 
 
@@ -68,7 +68,7 @@ def test_no_edit_grants_a_device_that_is_in_use(runnel, edit):
     job = runnel.up(WAITS.replace("[1, 2]", "[1]").replace("{cpus: 1}", "{cpus: 1, accelerators: 'H100:2'}"))
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
     file.write_text(edit.replace("]\n", ", {name: more, cpus: 1, memory: 1GB}]\n"))
-    runnel.until(lambda: "grants no devices yet" in runnel.run("home"))
+    runnel.until(lambda: "grants no devices yet" in runnel.run("home"), timeout=10)
     kill(runnel.info()["daemon_pid"])
     kind = "H100-80GB" if "80GB" in edit else "H100"
     later = runnel.up("resources: {cpus: 1, accelerators: '%s:1'}\nrun: echo $CUDA_VISIBLE_DEVICES\n" % kind)
@@ -91,7 +91,7 @@ def test_a_node_that_was_preempted_when_it_was_removed_is_gone(runnel):
     runnel.run("preempt", other, "--notice", "0s", "--away", "1h")
     runnel.until(lambda: up_nodes(runnel) == [node])
     file.write_text(ONE.replace("name: a", f"name: {node}"))
-    runnel.until(lambda: other not in runnel.run("nodes"))
+    runnel.until(lambda: other not in runnel.run("nodes"), timeout=10)
     file.write_text("nodes: [\n")
     kill(runnel.info()["daemon_pid"])
     assert up_nodes(runnel) == [node]
@@ -105,7 +105,7 @@ def test_a_node_that_is_drained_can_be_taken_away_at_once(runnel):
     job = runnel.up(WAITS.replace("[1, 2]", "[1]"))
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
     (runnel.home / "nodes.yaml").write_text(ONE.replace("name: a", "name: b"))
-    runnel.until(lambda: draining(runnel) == ["a"])
+    runnel.until(lambda: draining(runnel) == ["a"], timeout=10)
     runnel.run("preempt", "a", "--notice", "1s", "--away", "1s")
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1", "1-2"])
     next(runnel.home.rglob("started")).with_name("go1").touch()
@@ -159,11 +159,11 @@ def test_a_changed_nodes_file_is_in_force_while_work_goes_on(runnel):
     daemon = runnel.info()["daemon_pid"]
     waits = runnel.up("resources: {cpus: 1}\nrun: echo there\n")
     (runnel.home / "nodes.yaml").write_text("nodes: [{name: a, cpus: 2, memory: 1GB}, {name: b, cpus: 3, memory: 1GB}]\n")
-    runnel.until(lambda: nodes_of(runnel) == {"a": 2000, "b": 3000})
+    runnel.until(lambda: nodes_of(runnel) == {"a": 2000, "b": 3000}, timeout=10)
     assert runnel.wait(waits)["status"] == "SUCCEEDED"
     assert runnel.info()["daemon_pid"] == daemon
     (runnel.home / "nodes.yaml").write_text(ONE)
-    runnel.until(lambda: nodes_of(runnel).get("a") == 1000)
+    runnel.until(lambda: nodes_of(runnel).get("a") == 1000, timeout=10)
     (runnel.work / "go").touch()
     out, err = attached.communicate(timeout=60)
     assert attached.returncode == 0 and out == "1\n", err
@@ -174,18 +174,18 @@ def test_a_wrong_nodes_file_is_told_and_the_nodes_of_before_stay(runnel):
     file = runnel.home / "nodes.yaml"
     file.write_text(TWO)
     runnel.run("run", "--", "true")
-    job = runnel.up("run: sleep 60\nresources: {cpus: 1}\n")
+    job = runnel.up("run: sleep 1000\nresources: {cpus: 1}\n")
     file.write_text("nodes:\n  - {name: a, cpu: 1, memory: 1GB}\n")
 
     def told(*words):
         out = runnel.run(*words)
         return f"{file}:2:" in runnel.err and "\n  - {name: a, cpus: 8, memory: 32GB}\n" in runnel.err and out
 
-    runnel.until(lambda: told("nodes"))
+    runnel.until(lambda: told("nodes"), timeout=10)
     assert told("home") and nodes_of(runnel) == {"a": 1000, "b": 1000}
     assert "cannot be used, so the nodes that the home had before, if any, stay in force" in runnel.json("nodes")["nodes_problem"]["message"]
     file.write_text(TWO)
-    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"))
+    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
     runnel.run("cancel", job)
 
 
@@ -210,7 +210,7 @@ def test_a_daemon_starts_with_the_nodes_of_before_when_their_file_is_wrong(runne
     (runnel.work / "go").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED" and runnel.run("logs", job) == "1\n"
     file.write_text(ONE)
-    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"))
+    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
     assert runnel.run("run", "job.yaml") == "there\n"
 
 
@@ -223,14 +223,14 @@ def test_a_node_that_was_away_is_one_of_those_of_before(runnel):
     runnel.until(lambda: not all(node["up"] for node in runnel.json("nodes")["nodes"]))
     file.write_text("nodes: [")
     kill(runnel.info()["daemon_pid"])
-    runnel.until(lambda: all(node["up"] for node in runnel.json("nodes")["nodes"]))
+    runnel.until(lambda: all(node["up"] for node in runnel.json("nodes")["nodes"]), timeout=10)
 
 
 def test_who_ends_the_daemon_just_after_an_edit_ends_it(runnel):
     """A request is half sent, so that closing takes long enough for the edit to be seen meanwhile."""
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(TWO)
-    job = runnel.up("run: sleep 60\nresources: {cpus: 1}\n")
+    job = runnel.up("run: sleep 1000\nresources: {cpus: 1}\n")
     runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING") == 1)
     info = runnel.info()
     daemon = info["daemon_pid"]
@@ -240,6 +240,7 @@ def test_who_ends_the_daemon_just_after_an_edit_ends_it(runnel):
         (runnel.home / "nodes.yaml").write_text(ONE)
         time.sleep(0.2)
         os.kill(daemon, signal.SIGTERM)
-        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists())
+        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists(), timeout=15)
+    assert "without an orderly end" not in runnel.daemon_log()
     assert nodes_of(runnel).get("a") == 1000
     runnel.run("cancel", job)

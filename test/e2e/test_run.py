@@ -261,7 +261,7 @@ num_nodes: 2
 resources: {cpus: 1}
 grace: 1s
 run: |
-  test $RANK = 0 && sleep 60
+  test $RANK = 0 && sleep 1000
   exit 9
 """)
     assert runnel.wait(job)["exit_code"] == 9
@@ -319,7 +319,7 @@ def ps():
 
 
 def test_halt_and_resume(runnel):
-    job = runnel.up("run: test $RUNNEL_ATTEMPT -ge 2 || sleep 60\ngrace: 1s\n")
+    job = runnel.up("run: test $RUNNEL_ATTEMPT -ge 2 || sleep 1000\ngrace: 1s\n")
     runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING"))
     runnel.run("halt", job)
     runnel.until(lambda: runnel.job(job)["status"] == "PAUSED")
@@ -350,7 +350,7 @@ def test_resume_waits_for_what_a_halt_is_still_ending(runnel):
 def test_resume_of_several_waits_for_no_other(runnel):
     go = runnel.work / "go"
     slow = runnel.up(ends_after_a_halt_once(go))
-    quick = runnel.up("run: test $RUNNEL_ATTEMPT = 2 || exec sleep 100")
+    quick = runnel.up("run: test $RUNNEL_ATTEMPT = 2 || exec sleep 1000")
     for job in (slow, quick):
         runnel.until(lambda job=job: runnel.job(job)["counts"].get("RUNNING"))
     runnel.run("halt", slow, quick)
@@ -366,8 +366,8 @@ def test_resume_of_several_waits_for_no_other(runnel):
 def test_halt_says_whose_work_is_lost(runnel):
     job = runnel.up("""
 steps:
-  kept: {checkpoint: {dir: ckpt}, resources: {cpus: 0.25}, run: sleep 60}
-  lost: {resources: {cpus: 0.25}, params: {n: [1, 2]}, run: sleep 60}
+  kept: {checkpoint: {dir: ckpt}, resources: {cpus: 0.25}, run: sleep 1000}
+  lost: {resources: {cpus: 0.25}, params: {n: [1, 2]}, run: sleep 1000}
 grace: 1s
 """)
     runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING") == 3)
@@ -412,7 +412,7 @@ def test_delete_says_which_job_went_and_that_its_outputs_did(runnel):
 
 
 def test_ctrl_c_halts_and_says_how_to_go_on(runnel):
-    process = runnel.start("run", "--grace", "1s", "--", "sh", "-c", "echo up; sleep 60")
+    process = runnel.start("run", "--grace", "1s", "--", "sh", "-c", "echo up; sleep 1000")
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -430,7 +430,7 @@ def test_wait_and_status_codes(runnel):
     runnel.run("wait", bad, code=4)
     runnel.run("wait", bad, "--status", code=100)
     runnel.run("wait", "zzzzzz", "--status", code=102)
-    slow = runnel.up("run: sleep 60\n")
+    slow = runnel.up("run: sleep 1000\n")
     runnel.run("wait", slow, "--timeout", "100ms", code=124)
     runnel.run("cancel", slow)
     runnel.run("wait", slow, "--status", code=103)
@@ -487,7 +487,7 @@ def test_ids_may_be_shortened(runnel):
 
 
 def test_ps_and_explain(runnel):
-    blocker = runnel.up("run: sleep 60\n")
+    blocker = runnel.up("run: sleep 1000\n")
     runnel.until(lambda: runnel.job(blocker)["counts"].get("RUNNING"))
     cpus = os.cpu_count()
     waiting = runnel.up(f"resources: {{cpus: {cpus}}}\nrun: 'true'\n")
@@ -505,7 +505,7 @@ def test_a_real_log_is_decided_again_to_the_same(runnel):
 
 def test_fsck_of_a_sound_home(runnel):
     runnel.wait(runnel.up("run: 'true'\n"))
-    runnel.until(lambda: not runnel.pids())
+    runnel.until(lambda: not runnel.pids(), timeout=40)
     runnel.run("fsck")
 
 
@@ -517,7 +517,7 @@ def test_a_home_of_a_newer_version_is_refused(runnel):
 
 
 def test_two_daemons_cannot_share_a_home(runnel):
-    job = runnel.up("run: sleep 60\n")
+    job = runnel.up("run: sleep 1000\n")
     second = runnel.start("daemon")
     _, err = second.communicate(timeout=20)
     assert second.returncode != 0, err

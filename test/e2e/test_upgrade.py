@@ -24,7 +24,7 @@ run: |
   exit {{{{n}}}}
 """)
     shared = runnel.home / "jobs" / job / "shared"
-    runnel.until(lambda: len(list(shared.glob("began*"))) == TASKS)
+    runnel.until(lambda: len(list(shared.glob("began*"))) == TASKS, timeout=60)
     before = runnel.info()
     os.kill(before["daemon_pid"], 9)
     for n in range(1, TASKS // 2 + 1):

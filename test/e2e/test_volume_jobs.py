@@ -20,6 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="this machine has no /dev/fuse"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may open /dev/fuse here"),
 ]
+LINGER_S = 30  # So long a mount stays that nobody uses.
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_the_tasks_of_a_sweep_share_a_mount_which_goes_when_nobody_needs_it(runn
     mounts.server()
     runnel.until(lambda: unused(runnel, version))
     assert is_mounted(place / "tree"), "the next step would find it warm"
-    runnel.until(lambda: not place.exists())
+    runnel.until(lambda: not place.exists(), timeout=LINGER_S + 30)
     runnel.until(lambda: not mounts.processes("mount"))
     assert not is_mounted(place / "tree")
 
@@ -154,7 +155,7 @@ def test_a_mount_that_was_killed_after_its_last_use_goes_too(runnel, mounts, tmp
     for verb in ("mount", "serve"):
         for pid in mounts.processes(verb):
             kill(pid)
-    runnel.until(lambda: not place_of(runnel, version).exists())
+    runnel.until(lambda: not place_of(runnel, version).exists(), timeout=40)
     runnel.run("cancel", waits)
     (runnel.home / "mounts.sock").unlink()
 
@@ -275,7 +276,7 @@ def test_what_keeps_a_task_from_beginning_is_named(runnel, server, mounts, tmp_p
     server.process.send_signal(signal.SIGSTOP)
     try:
         gate.touch()
-        runnel.until(lambda: "Preparing" in runnel.run("explain", job))
+        runnel.until(lambda: "Preparing" in runnel.run("explain", job), timeout=10)
         told = runnel.run("explain", job)
         assert "second: Preparing: task 0 waits since" in told and "nothing waits" not in told
         assert f"volume far@{version} of s3://bkt/volumes" in told
@@ -302,11 +303,11 @@ def test_a_daemon_ends_although_an_attempt_waits_for_a_silent_store(runnel, serv
         gate.touch()
         runnel.until(lambda: mounts.processes("mount"))
         runnel.run("cancel", job)
-        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists())
+        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists(), timeout=10)
         assert "without an orderly end" not in runnel.daemon_log()
     finally:
         server.process.send_signal(signal.SIGCONT)
-    runnel.until(lambda: runnel.run("ps", "-a") and not list((runnel.home / "mounts").glob("far@*")))
+    runnel.until(lambda: runnel.run("ps", "-a") and not list((runnel.home / "mounts").glob("far@*")), timeout=60)
     runnel.until(lambda: not mounts.processes("mount"))  # The next life of the daemon takes back what was made ready.
 
 
@@ -337,7 +338,7 @@ def test_a_plan_tells_nothing_of_stores(runnel):
 def test_gc_keeps_what_a_job_waits_to_read(runnel, tmp_path):
     version = put(runnel, tmp_path, text="one\n")
     resources = f"resources: {{cpus: {os.cpu_count()}}}\n"
-    first = runnel.up(resources + "run: sleep 100")
+    first = runnel.up(resources + "run: sleep 1000")
     job = runnel.up("volumes: {a: data}\n" + resources + "run: cat $RUNNEL_VOLUME_A/text")
     newest = put(runnel, tmp_path, text="two\n")
     (tmp_path / "link").symlink_to(runnel.home / "volumes")

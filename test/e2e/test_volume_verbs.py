@@ -281,12 +281,12 @@ def test_a_volume_is_deleted_when_nobody_needs_it(runnel, tmp_path):
     assert runnel.run("volume", "cat", "mine:/a") == "1" * 5_000
     assert runnel.run("volume", "delete", "mine", "--yes").startswith("deleted volume mine: ")
     runnel.run("volume", "gc", "data")
-    held = runnel.up("volumes: {a: data}\nrun: sleep 100\n")
+    held = runnel.up("volumes: {a: data}\nrun: sleep 1000\n")
     runnel.run("volume", "delete", "data", "--yes", code=1)
     assert held in runnel.err, runnel.err
     runnel.run("cancel", held)
     runnel.wait(held)
-    runnel.until(lambda: not list((runnel.home / "mounts").glob("data@*")))
+    runnel.until(lambda: not list((runnel.home / "mounts").glob("data@*")), timeout=60)
     runnel.run("volume", "delete", "data", "--yes")
     assert runnel.json("volume", "list")["volumes"] == []
     files = {path for path in (runnel.home / "volumes").rglob("*") if path.is_file() and ".runnel" not in path.parts}
