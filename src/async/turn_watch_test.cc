@@ -46,22 +46,25 @@ class TurnWatchTest : public ::testing::Test {
     watch_.reset();
     return told_;
   }
-  std::size_t told_so_far() {
+  bool was_told() {
     const std::scoped_lock lock(mutex_);
-    return told_.size();
+    return !told_.empty();
   }
   void pass(Duration time) { MUST(loop_->block_on(loop_->sleep(time))); }
   // In one turn of the loop.
-  void stand(Duration time) {
-    loop_->post([time] { std::this_thread::sleep_for(std::chrono::milliseconds(time.millis())); });
+  void do_in_a_turn(std::function<void()> work) {
+    loop_->post(std::move(work));
     pass(Duration::millis(30));
+  }
+  void stand(Duration time) {
+    do_in_a_turn([time] { std::this_thread::sleep_for(std::chrono::milliseconds(time.millis())); });
   }
   // A watch that gets no processor itself takes a turn for shorter than it is: turns get longer
   // until one is told of.
-  void until_told(std::size_t count, Duration first, const std::function<void(Duration)>& turn) {
-    for (int doubled = 0; doubled < 6 && told_so_far() < count; ++doubled) {
-      turn(Duration::millis(first.millis() << doubled));
-      for (int look = 0; look < 100 && told_so_far() < count; ++look) pass(Duration::millis(10));
+  void until_told(Duration first, const std::function<void(Duration)>& turn) {
+    for (int doubled = 0; doubled < 6 && !was_told(); ++doubled) {
+      turn(first * (std::int64_t{1} << doubled));
+      for (int look = 0; look < 100 && !was_told(); ++look) pass(Duration::millis(10));
     }
   }
 
@@ -73,10 +76,10 @@ class TurnWatchTest : public ::testing::Test {
 };
 
 TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
-  begin(Duration::millis(200));
+  begin(Duration::millis(400));
   pass(Duration::millis(30));
   Duration longest;
-  until_told(1, Duration::millis(600), [&](Duration time) {
+  until_told(Duration::millis(600), [&](Duration time) {
     const auto begun = std::chrono::steady_clock::now();
     stand(time);
     const auto took = std::chrono::steady_clock::now() - begun;
@@ -84,7 +87,7 @@ TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
   });
   const std::vector<Duration> all = told();
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_GT(all[0], Duration::millis(200));
+  EXPECT_GT(all[0], Duration::millis(400));
   EXPECT_LE(all[0], longest);
   EXPECT_NE(where_.find("sleep"), std::string::npos) << where_;
 }
@@ -92,14 +95,13 @@ TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
 TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
   begin(Duration::millis(100));
   pass(Duration::millis(30));
-  until_told(1, Duration::millis(1'000), [this](Duration time) {
-    loop_->post([time] {
+  until_told(Duration::millis(1'000), [this](Duration time) {
+    do_in_a_turn([time] {
       const auto until =
           std::chrono::steady_clock::now() + std::chrono::milliseconds(time.millis());
       while (std::chrono::steady_clock::now() < until) {
       }
     });
-    pass(Duration::millis(30));
   });
   EXPECT_EQ(told().size(), 1U);
 }
@@ -108,7 +110,7 @@ TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
 TEST_F(TurnWatchTest, EachOfTwoTurnsIsToldOf) {
   begin(Duration::millis(100));
   pass(Duration::millis(30));
-  until_told(1, Duration::millis(300), [this](Duration time) { stand(time); });
+  until_told(Duration::millis(300), [this](Duration time) { stand(time); });
   stand(Duration::millis(3'000));
   EXPECT_EQ(told().size(), 2U);
 }

@@ -181,7 +181,7 @@ metrics: {{tensorboard: tb}}
 resources: {{cpus: 1}}
 run: {sys.executable} trial.py {{{{x}}}}
 """)
-    document = runnel.wait(job)  # Each trial imports its writer, on whatever the machine has left.
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
     best = search_of(document)["best"]
     assert best["params"] == {"x": "3"} and math.isclose(best["values"]["validation/loss"], 1.125, rel_tol=1e-7)
