@@ -92,9 +92,6 @@ void Index::follow(const State& state, const model::Event& event) {
           },
           [&](const model::LaneRenewed& what) { lease(state, what.lane); },
           [&](const model::LaneClosed& what) { close(state, what.lane); },
-          [&](const model::AttemptRunning&) {},
-          [&](const model::RankEnded&) {},
-          [&](const model::TaskWarned&) {},
           [&](const model::AttemptStopping& what) { settle_queue(state, what.lane); },
           [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
           [&](const model::RunnerCrashed& what) {
@@ -114,20 +111,11 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
           [&](const model::StrangersEnded& what) { settle_host(state, what.node); },
           [&](const model::DevicesQuarantined& what) { settle_node(state, what.node); },
-          // A finished job has no task that waits, so nothing here knows it.
-          [&](const model::JobArchived&) {},
-          [&](const model::JobDeleted&) {},
-          [&](const model::JobRestored&) {},
           [&](const model::KeyExpired& what) { drop_key({what.project, what.actor, what.key}); },
           [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
-          [&](const model::JobHalted&) {},
-          [&](const model::TrialReported&) {},
-          [&](const model::TrialParked&) {},
-          [&](const model::TrialPromoted&) {},
-          [&](const model::TrialMoved&) {},
-          [&](const model::TrialTold&) {},
-          // What it skips is in other events.
-          [&](const model::SearchStopped&) {},
+          // A finished job has no task that waits, so nothing here knows when it leaves or comes
+          // back. What another event changes of a step or task is in events beside it.
+          [](const auto&) {},
       },
       event);
 }

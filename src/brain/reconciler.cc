@@ -77,34 +77,10 @@ class Reconciler::Collector {
     for (const auto& [id, node] : state_.nodes) to(id).remove.push_back(event.job);
   }
 
-  // These ask nothing of a node; one that joined or left is told by on_join() or not at all.
-  void operator()(const model::JobSubmitted&) {}
-  void operator()(const model::JobChanged&) {}
-  void operator()(const model::StepChanged&) {}
-  void operator()(const model::TasksChanged&) {}
-  void operator()(const model::LaneRenewed&) {}
-  void operator()(const model::AttemptRunning&) {}
-  void operator()(const model::RankEnded&) {}
-  void operator()(const model::TaskWarned&) {}
-  void operator()(const model::NodeJoined&) {}
-  void operator()(const model::NodeLeft&) {}
-  void operator()(const model::NodeLeaving&) {}
-  void operator()(const model::StrangersEnded&) {}
-  void operator()(const model::DevicesQuarantined&) {}
-  void operator()(const model::RunnerCrashed&) {}
-  void operator()(const model::TaskCleared&) {}
-  void operator()(const model::SearchStopped&) {}
-  void operator()(const model::JobArchived&) {}
-  void operator()(const model::JobRestored&) {}
-  void operator()(const model::KeyExpired&) {}
-  // What they call for is in the events beside them.
-  void operator()(const model::JobHalted&) {}
-  void operator()(const model::TrialAsked&) {}
-  void operator()(const model::TrialReported&) {}
-  void operator()(const model::TrialParked&) {}
-  void operator()(const model::TrialPromoted&) {}
-  void operator()(const model::TrialMoved&) {}
-  void operator()(const model::TrialTold&) {}
+  // Any other event asks nothing of a node, or stands beside one that does. A node that joined or
+  // left is told by on_join() or not at all.
+  template <typename Other>
+  void operator()(const Other&) {}
 
   std::vector<model::NodeOrders> take() {
     for (const LaneId lane : closed_) reconciler_.lanes_.erase(lane);

@@ -1,22 +1,9 @@
 #include "model/event.h"
 
-#include <array>
-
 #include "base/check.h"
 
 namespace runnel::model {
 namespace {
-
-// In the order of the variant's alternatives.
-constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes = {
-    "job.submitted", "job.changed",      "step.changed",         "tasks.changed",
-    "lane.opened",   "lane.extended",    "lane.closed",          "attempt.running",
-    "rank.ended",    "attempt.stopping", "attempt.ended",        "node.joined",
-    "node.left",     "job.archived",     "job.deleted",          "key.expired",
-    "trial.asked",   "trial.reported",   "trial.parked",         "trial.promoted",
-    "trial.told",    "job.halted",       "node.leaving",         "lane.renewed",
-    "trial.moved",   "task.warned",      "node.strangers_ended", "runner.crashed",
-    "task.cleared",  "search.stopped",   "job.restored",         "node.devices_quarantined"};
 
 struct JobOf {
   template <typename T>
@@ -35,7 +22,7 @@ struct JobOf {
 
 std::string_view type_of(const Event& event) {
   CHECK(!event.valueless_by_exception(), "an event holds nothing");
-  return kEventTypes[event.index()];
+  return std::visit([](const auto& what) { return what.kType; }, event);
 }
 
 bool operator==(const JobSubmitted& a, const JobSubmitted& b) {

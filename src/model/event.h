@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,9 +25,10 @@
 namespace runnel::model {
 
 // What happened. State is a fold over these, and nothing else changes it. Each event carries the
-// outcome, never the question: applying one decides nothing.
+// outcome, never the question: applying one decides nothing. kType is the `type` of its document.
 
 struct JobSubmitted {
+  static constexpr std::string_view kType = "job.submitted";
   JobId job;
   ProjectId project;
   QueueId queue;
@@ -40,6 +42,7 @@ struct JobSubmitted {
 };
 
 struct JobChanged {
+  static constexpr std::string_view kType = "job.changed";
   JobId job;
   Status to = Status::kQueued;
   std::string reason;  // One CamelCase word.
@@ -49,6 +52,7 @@ struct JobChanged {
 };
 
 struct StepChanged {
+  static constexpr std::string_view kType = "step.changed";
   JobId job;
   StepIndex step;
   Status to = Status::kQueued;
@@ -59,6 +63,7 @@ struct StepChanged {
 
 // Tasks without a live attempt change together: [begin, end) ranges of indexes.
 struct TasksChanged {
+  static constexpr std::string_view kType = "tasks.changed";
   JobId job;
   StepIndex step;
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
@@ -71,6 +76,7 @@ struct TasksChanged {
 // An allocation is held for tasks of one step, one after the other: it is what counts against
 // capacity. A gang's lane has several places and one task at a time.
 struct LaneOpened {
+  static constexpr std::string_view kType = "lane.opened";
   LaneId lane;
   JobId job;
   StepIndex step;
@@ -91,6 +97,7 @@ struct LaneTask {
 };
 
 struct LaneExtended {
+  static constexpr std::string_view kType = "lane.extended";
   LaneId lane;
   JobId job;
   StepIndex step;
@@ -99,6 +106,7 @@ struct LaneExtended {
 };
 
 struct LaneClosed {
+  static constexpr std::string_view kType = "lane.closed";
   LaneId lane;
   JobId job;
   friend bool operator==(const LaneClosed&, const LaneClosed&) = default;
@@ -106,6 +114,7 @@ struct LaneClosed {
 
 // The holder of a lane without places was heard of.
 struct LaneRenewed {
+  static constexpr std::string_view kType = "lane.renewed";
   LaneId lane;
   JobId job;
   friend bool operator==(const LaneRenewed&, const LaneRenewed&) = default;
@@ -113,6 +122,7 @@ struct LaneRenewed {
 
 // The first rank of the attempt runs.
 struct AttemptRunning {
+  static constexpr std::string_view kType = "attempt.running";
   AttemptRef attempt;
   LaneId lane;
   Time started_at;
@@ -121,6 +131,7 @@ struct AttemptRunning {
 
 // One rank of a gang ended while others still run (never the last one: see AttemptEnded).
 struct RankEnded {
+  static constexpr std::string_view kType = "rank.ended";
   AttemptRef attempt;
   std::int32_t rank = 0;
   std::int32_t code = 0;
@@ -132,6 +143,7 @@ struct RankEnded {
 
 // The attempt is asked to end: TERM, grace, KILL.
 struct AttemptStopping {
+  static constexpr std::string_view kType = "attempt.stopping";
   AttemptRef attempt;
   LaneId lane;
   Status because = Status::kCancelled;  // Or kPaused, kFailed (a rank failed), kPreempted, kPruned,
@@ -150,6 +162,7 @@ struct RankExit {
 // A rank has a problem, and the step's policy says what comes of it: the attempt's end, when it is
 // to end, is in an event beside this one. Each problem at most once per attempt.
 struct TaskWarned {
+  static constexpr std::string_view kType = "task.warned";
   AttemptRef attempt;
   std::int32_t rank = 0;
   HealthProblem reason = HealthProblem::kHung;
@@ -161,6 +174,7 @@ struct TaskWarned {
 
 // All ranks ended, or can never be heard of again. Carries what becomes of the task.
 struct AttemptEnded {
+  static constexpr std::string_view kType = "attempt.ended";
   AttemptRef attempt;
   LaneId lane;
   Status to = Status::kSucceeded;  // The attempt's end state.
@@ -189,6 +203,7 @@ struct RanAtCrash {
 // A node's runner was killed or crashed on a machine that went on, so one of these may have done
 // it.
 struct RunnerCrashed {
+  static constexpr std::string_view kType = "runner.crashed";
   NodeId node;
   Incarnation incarnation;  // The life that ended.
   std::int64_t crash = 0;   // A number of its own.
@@ -198,6 +213,7 @@ struct RunnerCrashed {
 
 // No crash of a runner is held against the task any more.
 struct TaskCleared {
+  static constexpr std::string_view kType = "task.cleared";
   JobId job;
   StepIndex step;
   TaskIndex task;
@@ -206,6 +222,7 @@ struct TaskCleared {
 };
 
 struct NodeJoined {
+  static constexpr std::string_view kType = "node.joined";
   NodeInfo node;
   Incarnation incarnation;
   // Ranks that run there though nobody wants them any more, ascending: they may hold devices.
@@ -214,6 +231,7 @@ struct NodeJoined {
 };
 
 struct NodeLeft {
+  static constexpr std::string_view kType = "node.left";
   NodeId node;
   Incarnation incarnation;
   std::string reason;
@@ -222,6 +240,7 @@ struct NodeLeft {
 
 // The node will be taken away: it gets no more work.
 struct NodeLeaving {
+  static constexpr std::string_view kType = "node.leaving";
   NodeId node;
   Incarnation incarnation;
   Time leaves_at;
@@ -231,6 +250,7 @@ struct NodeLeaving {
 
 // Ranks that nobody wanted any more have ended there.
 struct StrangersEnded {
+  static constexpr std::string_view kType = "node.strangers_ended";
   NodeId node;
   std::vector<RankRef> ranks;
   friend bool operator==(const StrangersEnded&, const StrangersEnded&) = default;
@@ -239,6 +259,7 @@ struct StrangersEnded {
 // All devices of the node that are granted to nobody from now on: those that vanished, and those
 // that are back and have not stayed yet.
 struct DevicesQuarantined {
+  static constexpr std::string_view kType = "node.devices_quarantined";
   NodeId node;
   std::vector<QuarantinedDevice> devices;  // Ascending by kind and index.
   friend bool operator==(const DevicesQuarantined&, const DevicesQuarantined&) = default;
@@ -246,6 +267,7 @@ struct DevicesQuarantined {
 
 // A user wants the job to rest until it is resumed. What becomes of its tasks is in other events.
 struct JobHalted {
+  static constexpr std::string_view kType = "job.halted";
   JobId job;
   std::string actor;
   friend bool operator==(const JobHalted&, const JobHalted&) = default;
@@ -254,6 +276,7 @@ struct JobHalted {
 // A search asks for its next trial: the step's task with this index has these parameters from now
 // on, whatever becomes of its attempts.
 struct TrialAsked {
+  static constexpr std::string_view kType = "trial.asked";
   JobId job;
   StepIndex step;
   TaskIndex trial;  // How many were asked before.
@@ -263,6 +286,7 @@ struct TrialAsked {
 
 // A report that a decision rests on: one that a pruner judges, or an attempt's last.
 struct TrialReported {
+  static constexpr std::string_view kType = "trial.reported";
   AttemptRef attempt;
   std::int64_t at = 0;              // The step of the training.
   std::vector<std::string> values;  // One per objective.
@@ -271,6 +295,7 @@ struct TrialReported {
 
 // The trial gives its place to others, and may be promoted later.
 struct TrialParked {
+  static constexpr std::string_view kType = "trial.parked";
   JobId job;
   StepIndex step;
   TaskIndex trial;
@@ -279,6 +304,7 @@ struct TrialParked {
 
 // A parked trial goes on before new ones.
 struct TrialPromoted {
+  static constexpr std::string_view kType = "trial.promoted";
   JobId job;
   StepIndex step;
   TaskIndex trial;
@@ -287,6 +313,7 @@ struct TrialPromoted {
 
 // A member of a population goes on from the checkpoint of another one, with these parameters.
 struct TrialMoved {
+  static constexpr std::string_view kType = "trial.moved";
   JobId job;
   StepIndex step;
   TaskIndex trial;
@@ -300,6 +327,7 @@ enum class TrialEnd : std::uint8_t { kComplete, kPruned, kFailed };
 
 // The outcome of a trial; `best` is the search's best trial now, -1 while there is none.
 struct TrialTold {
+  static constexpr std::string_view kType = "trial.told";
   JobId job;
   StepIndex step;
   TaskIndex trial;
@@ -310,6 +338,7 @@ struct TrialTold {
 
 // A search is given up because its trials fail: it asks for nothing more, and its step fails.
 struct SearchStopped {
+  static constexpr std::string_view kType = "search.stopped";
   JobId job;
   StepIndex step;
   std::string reason;   // CamelCase: TooManyFailures, AllFailAlike.
@@ -319,6 +348,7 @@ struct SearchStopped {
 
 // The record of a finished job left the state for the archive.
 struct JobArchived {
+  static constexpr std::string_view kType = "job.archived";
   JobId job;
   friend bool operator==(const JobArchived&, const JobArchived&) = default;
 };
@@ -326,6 +356,7 @@ struct JobArchived {
 // A job that had left for the archive is back in the state as it was, because its user wants it
 // tried again. `record` is what the archive kept of it (brain::encode_job()).
 struct JobRestored {
+  static constexpr std::string_view kType = "job.restored";
   JobId job;
   std::string record;
   friend bool operator==(const JobRestored&, const JobRestored&) = default;
@@ -333,6 +364,7 @@ struct JobRestored {
 
 // A user removed the record: job, logs and folders go.
 struct JobDeleted {
+  static constexpr std::string_view kType = "job.deleted";
   JobId job;
   std::string actor;
   friend bool operator==(const JobDeleted&, const JobDeleted&) = default;
@@ -340,6 +372,7 @@ struct JobDeleted {
 
 // An idempotency key is older than 24 hours.
 struct KeyExpired {
+  static constexpr std::string_view kType = "key.expired";
   std::string key;
   ProjectId project;  // Empty, as `actor`, for a key that is everybody's.
   std::string actor;

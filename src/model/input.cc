@@ -7,10 +7,6 @@ namespace {
 
 constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "delete"};
 constexpr detail::Words<3> kTrialVerbWords = {"ask", "report", "tell"};
-// In the order of the variant's alternatives.
-constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
-    "submit", "request",     "node.join",  "node.lost", "node.report",
-    "wake",   "node.notice", "trial.call", "recovered", "nodes.declared"};
 
 }  // namespace
 
@@ -28,7 +24,7 @@ Result<TrialCall::Verb> parse_trial_verb(std::string_view word) {
 
 std::string_view type_of(const Input& input) {
   CHECK(!input.valueless_by_exception(), "an input holds nothing");
-  return kInputTypes[input.index()];
+  return std::visit([](const auto& what) { return what.kType; }, input);
 }
 
 bool operator==(const Submit& a, const Submit& b) {

@@ -21,6 +21,7 @@ namespace runnel::model {
 
 // A new job. The id was made by the caller (time-ordered), so that deciding stays pure.
 struct Submit {
+  static constexpr std::string_view kType = "submit";
   JobId job;
   ProjectId project = ProjectId("default");
   QueueId queue = QueueId("default");
@@ -38,6 +39,7 @@ inline constexpr std::string_view kEndingAttempts = "attempts";
 
 // A user's request about one job.
 struct JobRequest {
+  static constexpr std::string_view kType = "request";
   enum class Verb : std::uint8_t { kCancel, kHalt, kResume, kRetry, kDelete };
   Verb verb = Verb::kCancel;
   JobId job;
@@ -49,6 +51,7 @@ struct JobRequest {
 // Somebody outside asks a search for a trial, or speaks of one that they were given. Only of steps
 // whose trials are run outside: StepSpec::is_external().
 struct TrialCall {
+  static constexpr std::string_view kType = "trial.call";
   enum class Verb : std::uint8_t {
     kAsk,     // For the next trial.
     kReport,  // A value on the way; also says that the asker is still there.
@@ -76,6 +79,7 @@ inline constexpr Duration kLeaseDefault = Duration::minutes(10);
 // record of (also records that an earlier incarnation left). Attempts that state has on an older
 // incarnation and that `ranks` does not mention are lost.
 struct NodeJoin {
+  static constexpr std::string_view kType = "node.join";
   NodeInfo node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
@@ -88,6 +92,7 @@ struct NodeJoin {
 
 // A node's lease is over, its runner died, or it said good-bye.
 struct NodeLost {
+  static constexpr std::string_view kType = "node.lost";
   NodeId node;
   Incarnation incarnation;
   std::string reason;  // CamelCase: HeartbeatLost, RunnerLost, Rebooted, Left.
@@ -97,6 +102,7 @@ struct NodeLost {
 // A node will be taken away: a cloud wants its spot capacity back. Its attempts are asked to save
 // and end, and it gets no more.
 struct NodeNotice {
+  static constexpr std::string_view kType = "node.notice";
   NodeId node;
   Incarnation incarnation;
   Time leaves_at;      // From then on it counts as gone.
@@ -106,6 +112,7 @@ struct NodeNotice {
 
 // What a node observed since its last report. Metrics and what ailed a rank come before its end.
 struct NodeReport {
+  static constexpr std::string_view kType = "node.report";
   NodeId node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
@@ -117,18 +124,21 @@ struct NodeReport {
 
 // The control is back from the log: whoever spoke meanwhile could not be heard.
 struct Recovered {
+  static constexpr std::string_view kType = "recovered";
   friend bool operator==(const Recovered&, const Recovered&) = default;
 };
 
 // The nodes that serve from now on, as their declaration says: who is not among them has left, and
 // the others are so before any of them has joined.
 struct NodesDeclared {
+  static constexpr std::string_view kType = "nodes.declared";
   std::vector<NodeInfo> nodes;
   friend bool operator==(const NodesDeclared&, const NodesDeclared&) = default;
 };
 
 // Time passed: whatever waited for `now` may go on.
 struct Wake {
+  static constexpr std::string_view kType = "wake";
   friend bool operator==(const Wake&, const Wake&) = default;
 };
 

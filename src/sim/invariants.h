@@ -31,37 +31,33 @@ class Invariants {
  private:
   std::string see(const model::Event& event);
   std::string on(const model::JobSubmitted& event);
-  std::string on(const model::JobChanged&) { return ""; }  // See history.h.
   std::string on(const model::StepChanged& event);
   std::string on(const model::TasksChanged& event);
   std::string on(const model::LaneOpened& event);
   std::string on(const model::LaneExtended& event);
-  std::string on(const model::LaneRenewed&) { return ""; }  // See overdue.h.
   std::string on(const model::LaneClosed& event);
   std::string on(const model::AttemptRunning& event);
-  std::string on(const model::RankEnded&) { return ""; }  // Its attempt's end tells.
   std::string on(const model::TaskWarned& event);
   std::string on(const model::AttemptStopping& event);
   std::string on(const model::AttemptEnded& event);
-  std::string on(const model::RunnerCrashed&) { return ""; }
-  std::string on(const model::TaskCleared&) { return ""; }
   std::string on(const model::SearchStopped& event);
   std::string on(const model::NodeJoined& event);
   std::string on(const model::NodeLeft& event);
   std::string on(const model::NodeLeaving& event);
-  std::string on(const model::StrangersEnded&) { return ""; }  // See world.cc: check_devices().
   std::string on(const model::DevicesQuarantined& event);
-  std::string on(const model::JobArchived&) { return ""; }  // See history.h.
-  std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
-  std::string on(const model::KeyExpired&) { return ""; }   // See history.h.
   std::string on(const model::JobHalted& event);
-  std::string on(const model::JobRestored&) { return ""; }  // See history.h.
   std::string on(const model::TrialAsked& event);
   std::string on(const model::TrialReported& event);
   std::string on(const model::TrialParked& event);
   std::string on(const model::TrialPromoted& event) { return trials_.on(event); }
   std::string on(const model::TrialMoved& event);
   std::string on(const model::TrialTold& event);
+  // Others are followed in history.h (jobs that change, leave and come back), overdue.h (leases)
+  // and world.cc (strangers), or by the ends of their attempts.
+  template <typename Other>
+  std::string on(const Other&) {
+    return "";
+  }
 
   std::string check_start(LaneId lane, const JobId& job, StepIndex step) const;
   std::string check_stop(const model::AttemptEnded& ended) const;

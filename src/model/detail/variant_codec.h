@@ -9,7 +9,7 @@
 #include "model/detail/words.h"
 #include "model/fields.h"
 
-// A variant of records as one object whose `type`, the word of type_of(), says which it is. The
+// A variant of records as one object whose `type`, the kType of one record, says which it is. The
 // member `type` stands last: a key that sorts after it would need another place for it, and the
 // writer, which checks the order, says so at the first test.
 namespace runnel::model::detail {
@@ -45,15 +45,15 @@ constexpr auto alternative_readers(std::index_sequence<I...>) {
 
 // The words of all alternatives, by index.
 template <typename Variant, std::size_t... I>
-std::array<std::string_view, sizeof...(I)> alternative_words(std::index_sequence<I...>) {
-  return {type_of(Variant(std::in_place_index<I>))...};
+constexpr std::array<std::string_view, sizeof...(I)> alternative_words(std::index_sequence<I...>) {
+  return {std::variant_alternative_t<I, Variant>::kType...};
 }
 
 template <typename Variant>
 Result<Variant> read_variant(const json::Value& json) {
   constexpr auto kAll = std::make_index_sequence<std::variant_size_v<Variant>>();
   static constexpr auto kReaders = alternative_readers<Variant>(kAll);
-  static const auto kWords = alternative_words<Variant>(kAll);
+  static constexpr auto kWords = alternative_words<Variant>(kAll);
   json::Reader reader = TRY(json::Reader::of(json, ""));
   const std::string type = TRY(reader.text("type"));
   const Result<std::size_t> found = parse_word<std::size_t>(type, kWords, "a type that is known");
