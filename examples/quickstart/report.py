@@ -6,6 +6,7 @@ import numpy
 import runnel
 from fashion import CLASSES, SHARED
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 
 def predictions():
@@ -38,6 +39,7 @@ def draw(path):
             axes.plot([sample["step"] for sample in samples],
                       [sample["values"]["accuracy"] for sample in samples], marker="o", markersize=3)
         axes.set(title=title, xlabel="epoch", ylabel="accuracy on held-back images")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
 

@@ -43,7 +43,7 @@ class Store:
                 return self.files.cat_file(f"{place}/{key}")
             except FileNotFoundError:
                 continue
-        raise SystemExit(f"damaged: {key} is missing")
+        raise SystemExit(f"damaged: {key} is missing" + ", or its version was dropped" * key.startswith("v/"))
 
     def part(self, kind, object_id, ref, packed):
         """A page of a bundle or a chunk of a pack."""
@@ -126,9 +126,12 @@ def manifest_of(store, version):
     text = head["manifest"].encode() if head.get("manifest") else store.get(head["recent"][0]["key"])
     expect(sha256(text).hex() == head["manifest_sha256"], "the newest manifest")
     found = json.loads(text)
-    while not found["version"].startswith(version):
-        expect(found.get("parent_key"), f"no version {version}")
-        found = json.loads(store.get(found["parent_key"]))
+    places = head["recent"] + [tag["place"] for tag in head.get("tags", [])]
+    kept = {place["version"]: place["key"] for place in places}
+    while not found["version"].startswith(version):  # Many are neither tagged nor among the newest 64.
+        key = next((kept[name] for name in kept if name.startswith(version)), found.get("parent_key"))
+        expect(key, f"no version {version}")
+        found = json.loads(store.get(key))
     return found
 
 
@@ -197,4 +200,5 @@ def rebuild(store, version, folder):
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
+    os.environ.setdefault("AWS_DEFAULT_REGION", os.environ.get("AWS_REGION", "us-east-1"))
     rebuild(Store(sys.argv[1].rstrip("/")), "".join(sys.argv[3:]), sys.argv[2])

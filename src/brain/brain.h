@@ -47,10 +47,10 @@ class Brain {
   // Replay: folds events without deciding.
   void replay(const std::vector<model::Event>& events, Time now);
   // Tells the searches that go on of their studies, as the first question about each would: what
-  // may take half a second of a long study is not left to the thread that decides. Where
-  // `trials_max` trials together, earlier ones that a search learns from among them, would be
-  // exceeded, it is left to it, so that many open studies keep no control from opening. Returns how
-  // many were told.
+  // may take half a second of a long study is not left to the thread that decides. A search with
+  // which they would have more than `trials_max` trials together, earlier ones that it learns from
+  // among them, is passed over and told when it is asked, so that many open studies keep no control
+  // from opening. Returns how many were told.
   static constexpr std::size_t kCaughtUpMax = 500;
   std::size_t catch_up_searches(std::size_t trials_max = kCaughtUpMax);
 

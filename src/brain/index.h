@@ -40,10 +40,11 @@ struct Index {
   // Looks at a step again: does it want lanes, which of its tasks wait?
   void refresh(const State& state, const JobId& job, StepIndex step);
 
-  // The search of a step that has one, told of everything in the state. Made when first asked for.
+  // The search of a step that has one, told of everything in the state. Made when first asked for,
+  // or by make_searchers().
   Searcher& searcher(const State& state, const StepKey& key);
-  // Makes those of the jobs that run, as far as these have `trials_max` trials at most, together.
-  // Returns how many.
+  // Makes those of the jobs that run, in their order, and passes over each with which they would
+  // have more than `trials_max` trials together. Returns how many.
   std::size_t make_searchers(const State& state, std::size_t trials_max);
 
   // The crash whose suspects alone may join what is on the lane's nodes, also once the lane's own

@@ -290,7 +290,7 @@ class Collection {
     if (done.ok() && done->is_done) result_.rewritten += done->packed;
     const bool has_no_room = is_full_ && !done.ok() && done.error().code == Errc::kFull;
     const bool is_damaged = !done.ok() && done.error().code == Errc::kCorrupt;
-    if (is_damaged) result_.damage = done.error().to_string();
+    if (is_damaged) result_.damage = done.error().message;
     if (done.ok() || is_damaged || has_no_room) co_return {};
     CO_TRY(co_await volume_.refresh());
     if (volume_.head().generation != head.generation) co_return {};

@@ -396,6 +396,8 @@ TEST(GcOfPacksTest, SaysThatADamagedVersionIsNotPackedAnew) {
       data.run(collect_garbage(*data.loop(), env::real_clock(), data.volume(), options, {}));
   EXPECT_EQ(result.rewritten, 0);
   EXPECT_NE(result.damage.find("p/"), std::string::npos) << result.damage;
+  EXPECT_EQ(result.damage.find("runnel volume"), std::string::npos)
+      << "who shows it adds the remedy, with the volume's name: " << result.damage;
 }
 
 TEST_F(GcTest, DeletesNothingOfAVolumeThatItCannotRead) {

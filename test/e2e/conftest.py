@@ -28,8 +28,8 @@ JOB_ENDS_S = 600
 
 # No turn of a daemon's loop may take longer: each test looks for the line that the daemon then writes. 20 ms but
 # for the start of a runner, which stands on the loop until the new process has its program: 24 ms on a busy machine.
-TURN_MAX = "50ms"
-SLOW_TURN_MAX = "150ms"  # For an instrumented binary, which takes about three times as long.
+TURN_MAX = "20ms"
+SLOW_TURN_MAX = "60ms"  # For an instrumented binary, which takes about three times as long.
 
 
 def pytest_collection_modifyitems(items):

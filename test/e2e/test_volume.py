@@ -223,6 +223,20 @@ def test_the_format_s_page_is_enough_to_rebuild_a_volume(runnel, many_kinds, tmp
     assert code == 1 and "damaged" in said
 
 
+def test_a_tagged_version_is_rebuilt_though_those_after_it_are_gone(runnel, tmp_path):
+    source = tmp_path / "source"
+    runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")
+    versions = [runnel.run("volume", "put", tree(source, {"file": str(number).encode()}), "data").strip()
+                for number in range(4)]
+    runnel.run("volume", "tag", f"data@{versions[0]}", "first")
+    runnel.run("volume", "gc", "--keep", "0s", "data")
+    code, said = rebuild(f"file://{tmp_path}/store/data", tmp_path / "copy", versions[0])
+    assert code == 0 and (tmp_path / "copy/file").read_text() == "0", said
+    code, said = rebuild(f"file://{tmp_path}/store/data", tmp_path / "gone", versions[1])
+    assert code == 1 and "or its version was dropped" in said
+    assert not (tmp_path / "gone").exists()
+
+
 def test_a_home_that_is_moved_or_copied_has_its_own_volumes(runnel, tmp_path):
     source = tree(tmp_path / "source", {"file": b"1"})
     runnel.run("volume", "create", "data")
