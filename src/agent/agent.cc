@@ -100,12 +100,12 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       gate_(loop),
       joined_(loop) {
   const node::Stamp none_taken{{}, {}, options_.epoch, 0};
-  const auto lives_beside = [this](const model::AttemptRef& attempt) {
+  const auto has_beside = [this](const model::AttemptRef& attempt) {
     return std::any_of(cores_.begin(), cores_.end(),
-                       [&](const auto& core) { return core.second.lives_before(attempt); });
+                       [&](const auto& core) { return core.second.has_other(attempt); });
   };
   for (const model::NodeInfo& info : options_.nodes) {
-    cores_.try_emplace(info.id, info.id, none_taken, node::NodeLimits(), lives_beside);
+    cores_.try_emplace(info.id, info.id, none_taken, node::NodeLimits(), has_beside);
   }
 }
 
@@ -406,6 +406,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
     end_parts({node, attempt});
   }
   if (!forgets.attempts.empty()) runner_.send(forgets);
+  for (const model::AttemptRef& attempt : work.let_go) drop({node, attempt});
   for (node::NodeCore::Preparation& each : work.prepare) prepare(node, std::move(each));
   for (const model::WatchOrder& order : work.watch) {
     const node::LocalAttempt* attempt = cores_.at(node).find(order.attempt);
@@ -480,6 +481,14 @@ void Agent::take_back(const runner::AttemptOnNode& of) {
   (void)loop_.spawn(gate_, preparer_.take_back(of));
 }
 
+// What there is of an attempt that the runner never had.
+void Agent::drop(const runner::AttemptOnNode& of) {
+  places_.erase(of);
+  take_back(of);
+  metrics_.forget(of);
+  health_.forget(of.attempt);
+}
+
 // Control knows how it ended.
 void Agent::end_parts(const runner::AttemptOnNode& of) {
   if (preparer_.has_lasting_parts(of)) (void)loop_.spawn(gate_, preparer_.end(of));
@@ -488,13 +497,7 @@ void Agent::end_parts(const runner::AttemptOnNode& of) {
 // Told later: control must not be called back while it hands us orders.
 void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_started) {
   if (not_started.empty()) return;
-  for (const model::RankReport& rank : not_started) {
-    const runner::AttemptOnNode of{node, rank.attempt};
-    places_.erase(of);
-    take_back(of);
-    metrics_.forget(of);
-    health_.forget(rank.attempt);
-  }
+  for (const model::RankReport& rank : not_started) drop({node, rank.attempt});
   loop_.post([this, node, inventory = inventories_, ranks = std::move(not_started)]() mutable {
     if (inventory == inventories_) tell(node, {std::move(ranks), {}, {}});
   });

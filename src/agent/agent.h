@@ -144,6 +144,7 @@ class Agent {
   Async<void> prepare_files(NodeId node, node::NodeCore::Preparation preparation);
   Preparer::Standing standing_of(const runner::AttemptOnNode& of) const;
   void take_back(const runner::AttemptOnNode& of);
+  void drop(const runner::AttemptOnNode& of);
   void end_parts(const runner::AttemptOnNode& of);
   void end_preparation(const NodeId& node, const node::NodeCore::Preparation& preparation,
                        Result<Preparer::Prepared> made);

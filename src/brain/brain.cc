@@ -6,6 +6,7 @@
 
 #include "brain/explain.h"
 #include "brain/index.h"
+#include "brain/index_check.h"
 #include "brain/quarantine.h"
 #include "brain/suspects.h"
 #include "brain/turn.h"
@@ -63,6 +64,8 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
     index_->follow(state_, event);
   }
 }
+
+std::string Brain::check_index() const { return brain::check_index(*index_, state_); }
 
 std::size_t Brain::catch_up_searches(std::size_t trials_max) {
   return index_->make_searchers(state_, trials_max);

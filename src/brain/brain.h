@@ -55,6 +55,8 @@ class Brain {
   std::size_t catch_up_searches(std::size_t trials_max = kCaughtUpMax);
 
   const State& state() const { return state_; }
+  // See index_check.h.
+  std::string check_index() const;
   // See explain.h.
   Result<std::vector<Wait>> explain(const JobId& job, Time now) const;
   // When a Wake may change something next, `now` when that moment is over and nobody has looked

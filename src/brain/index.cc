@@ -114,7 +114,8 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::KeyExpired& what) { drop_key({what.project, what.actor, what.key}); },
           [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
           // A finished job has no task that waits, so nothing here knows when it leaves or comes
-          // back. What another event changes of a step or task is in events beside it.
+          // back. Any other event changes nothing that is kept here, or stands beside one that does
+          // (index_check.h).
           [](const auto&) {},
       },
       event);

@@ -63,13 +63,16 @@ Nodes::Nodes(async::EventLoop& loop, env::Clock& clock, LogWriter& writer,
 
 Result<void> Nodes::start() {
   if (!lease_) return {};
+  for (const auto& [id, node] : writer_.state().nodes) {
+    if (node.up) (void)session_of(id);
+  }
   return loop_.spawn(gate_, keep_leases(*lease_));
 }
 
 Async<void> Nodes::stop() { return gate_.close(); }
 
 node::NodeSession& Nodes::session_of(const NodeId& node) {
-  return sessions_.try_emplace(node, writer_.epoch(), lease_).first->second;
+  return sessions_.try_emplace(node, writer_.epoch(), lease_, clock_.boot()).first->second;
 }
 
 bool Nodes::is_member(const NodeId& node, const Incarnation& incarnation) const {
@@ -214,17 +217,26 @@ Async<void> Nodes::keep_leases(Duration lease) {
 }
 
 void Nodes::look_at_leases() {
-  for (auto& [id, session] : sessions_) {
-    if (!session.is_lost(clock_.boot())) continue;
-    const auto known = writer_.state().nodes.find(id);
-    if (known == writer_.state().nodes.end()) continue;  // Its join waits for the disk.
-    // A full disk may keep the loss waiting until the node is back.
-    const auto still_silent = [&session]() -> Result<void> {
-      if (session.is_silent()) return {};
-      return Error(Errc::kCancelled, "the node has been heard again");
-    };
-    begin(on_lost({id, known->second.incarnation, "HeartbeatLost"}, still_silent));
+  std::vector<std::pair<NodeId, Incarnation>> lost;
+  for (const auto& [id, node] : writer_.state().nodes) {
+    if (!node.up || !session_of(id).is_lost(clock_.boot())) continue;
+    if (given_up_.insert(id).second) lost.emplace_back(id, node.incarnation);
   }
+  for (auto& [id, incarnation] : lost) begin(give_up(id, std::move(incarnation)));
+}
+
+// A full disk may keep the loss waiting until the node is back, or has joined in another life; then
+// the next look finds out whether it is lost.
+Async<void> Nodes::give_up(NodeId node, Incarnation incarnation) {
+  const auto still_silent = [this, node]() -> Result<void> {
+    if (session_of(node).is_lost(clock_.boot())) return {};
+    return Error(Errc::kCancelled, "the node has been heard again");
+  };
+  const Result<void> lost =
+      co_await on_lost({node, std::move(incarnation), "HeartbeatLost"}, still_silent);
+  (void)lost;  // If not, it is still up.
+  given_up_.erase(node);
+  co_return {};
 }
 
 // --- Orders down.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,8 @@ class Nodes {
   // `lease`: see node::NodeSession.
   Nodes(async::EventLoop& loop, env::Clock& clock, LogWriter& writer,
         std::optional<Duration> lease);
-  // Begins to watch the leases.
+  // Begins to watch the leases: those of the nodes that are up run from now on, whether or not they
+  // are heard of again.
   Result<void> start();
   Async<void> stop();
 
@@ -83,6 +85,7 @@ class Nodes {
   Async<void> forget(NodeId node, std::vector<model::RankReport> ended);
   Async<void> keep_leases(Duration lease);
   void look_at_leases();
+  Async<void> give_up(NodeId node, Incarnation incarnation);
 
   async::EventLoop& loop_;
   env::Clock& clock_;
@@ -91,6 +94,7 @@ class Nodes {
   brain::Reconciler reconciler_;
   std::map<NodeId, NodeLink*> links_;
   std::map<NodeId, node::NodeSession> sessions_;
+  std::set<NodeId> given_up_;  // Until that is decided.
   async::Notifier joined_;
   async::Gate gate_;
 };

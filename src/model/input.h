@@ -95,7 +95,7 @@ struct NodeLost {
   static constexpr std::string_view kType = "node.lost";
   NodeId node;
   Incarnation incarnation;
-  std::string reason;  // CamelCase: HeartbeatLost, RunnerLost, Rebooted, Left.
+  std::string reason;  // CamelCase: HeartbeatLost, Shutdown, Left.
   friend bool operator==(const NodeLost&, const NodeLost&) = default;
 };
 

@@ -40,11 +40,8 @@ void append(std::vector<model::RankReport>& all, std::vector<model::RankReport> 
 
 }  // namespace
 
-NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits, LivesBeside lives_beside)
-    : node_(std::move(node)),
-      limits_(limits),
-      stamp_(last),
-      lives_beside_(std::move(lives_beside)) {}
+NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits, HasBeside has_beside)
+    : node_(std::move(node)), limits_(limits), stamp_(last), has_beside_(std::move(has_beside)) {}
 
 // --- The runner.
 
@@ -129,19 +126,25 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
     return append(work.not_started, fail(order.attempt, attempt, full, now));
   }
   attempt.preparation = ++preparations_;
-  std::vector<Preparation>& all = is_held_back(order.attempt) ? held_back_ : work.prepare;
-  all.push_back({preparations_, std::move(order)});
+  if (is_held_back(order.attempt)) {
+    held_back_.push_back({preparations_, std::move(order)});
+    return;
+  }
+  attempt.stage = Stage::kPreparing;
+  work.prepare.push_back({preparations_, std::move(order)});
 }
 
 bool NodeCore::is_held_back(const model::AttemptRef& attempt) const {
-  return lives_before(attempt) || (lives_beside_ && lives_beside_(attempt));
+  return has_other(attempt) || (has_beside_ && has_beside_(attempt));
 }
 
-bool NodeCore::lives_before(const model::AttemptRef& ref) const {
+bool NodeCore::has_other(const model::AttemptRef& ref) const {
   for (auto each = attempts_.lower_bound({ref.task, AttemptNumber()}); each != attempts_.end();
        ++each) {
-    if (each->first.task != ref.task || each->first.attempt >= ref.attempt) return false;
-    if (each->second.stage == Stage::kHandedOver && each->second.ranks_left > 0) return true;
+    if (each->first.task != ref.task) return false;
+    const LocalAttempt& other = each->second;
+    const bool has_folder = other.stage != Stage::kHeldBack && other.ranks_left > 0;
+    if (each->first.attempt != ref.attempt && has_folder) return true;
   }
   return false;
 }
@@ -152,9 +155,14 @@ std::vector<NodeCore::Preparation> NodeCore::released() {
   for (Preparation& each : std::exchange(held_back_, {})) {
     const auto found = attempts_.find(each.order.attempt);
     const bool counts = found != attempts_.end() && found->second.preparation == each.number &&
-                        found->second.stage == Stage::kPreparing;
+                        found->second.stage == Stage::kHeldBack;
     if (!counts) continue;
-    (is_held_back(each.order.attempt) ? still : free).push_back(std::move(each));
+    if (is_held_back(each.order.attempt)) {
+      still.push_back(std::move(each));
+      continue;
+    }
+    found->second.stage = Stage::kPreparing;
+    free.push_back(std::move(each));
   }
   held_back_ = std::move(still);
   return free;
@@ -192,6 +200,8 @@ void NodeCore::take_forget(const model::AttemptRef& ref, Work& work) {
   if (attempt.stage == Stage::kHandedOver) {
     --handed_over_;
     work.forget.push_back(ref);
+  } else if (attempt.stage != Stage::kFailed) {
+    work.let_go.push_back(ref);
   }
   attempts_.erase(found);
 }

@@ -19,6 +19,7 @@ namespace runnel::node {
 
 // How far the ranks of an attempt are, of those that run on one node.
 enum class Stage : std::uint8_t {
+  kHeldBack,  // Another attempt of its task has the task's folder.
   kPreparing,
   kWaiting,
   kHandedOver,
@@ -28,7 +29,7 @@ enum class Stage : std::uint8_t {
 // An attempt that a node makes ready, keeps waiting or has handed to its runner, until control lets
 // go of it.
 struct LocalAttempt {
-  Stage stage = Stage::kPreparing;
+  Stage stage = Stage::kHeldBack;
   std::int32_t first_rank = 0;
   std::int32_t rank_count = 0;
   std::int32_t ranks_left = 0;
@@ -50,9 +51,10 @@ struct NodeLimits {
 // Contract: orders may come late, twice or for a life of the runner that is over. What is not newer
 //           than the last that was taken changes nothing, so that no attempt begins twice. An
 //           attempt is made ready, waits for its turn in order of arrival, and is handed over once;
-//           who is not wanted any more before that is never heard of by the runner. While an
-//           earlier attempt of its task lives here, wanted or not, it is not even made ready: both
-//           would write the task's folder.
+//           who is not wanted any more before that is never heard of by the runner. From when it is
+//           made ready until it has ended, wanted or not, no other attempt of its task is made
+//           ready on this machine, an earlier one that comes late no more than the next: both would
+//           write the task's folder.
 //           One that failed before that is kept until control lets go of it: what told of it may
 //           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.
@@ -60,9 +62,9 @@ class NodeCore {
  public:
   // `last`: the number of the last message that was sent, and the newest orders that were taken,
   // in an earlier life of this process.
-  // `lives_beside`: whether an earlier attempt of the task lives on another node of this machine.
-  using LivesBeside = std::function<bool(const model::AttemptRef&)>;
-  NodeCore(NodeId node, const Stamp& last, NodeLimits limits, LivesBeside lives_beside = {});
+  // `has_beside`: has_other() of the other nodes of this machine.
+  using HasBeside = std::function<bool(const model::AttemptRef&)>;
+  NodeCore(NodeId node, const Stamp& last, NodeLimits limits, HasBeside has_beside = {});
 
   // --- The runner.
 
@@ -89,6 +91,7 @@ class NodeCore {
     // and nothing is told until then.
     bool inventory = false;
     std::vector<model::AttemptRef> forget;  // The runner may drop their exit records.
+    std::vector<model::AttemptRef> let_go;  // Not wanted any more, and the runner never had them.
     std::vector<Preparation> prepare;
     std::vector<model::WatchOrder> watch;
     std::vector<model::StopOrder> stop;  // By the runner.
@@ -134,8 +137,9 @@ class NodeCore {
   // Whether an attempt of the job is here that has not ended.
   bool runs(const JobId& job) const;
   bool idle() const { return attempts_.empty(); }
-  // Whether an attempt of its task before this one has ranks here that have not ended.
-  bool lives_before(const model::AttemptRef& attempt) const;
+  // Whether another attempt of its task is made ready here, waits for its turn or has ranks that
+  // have not ended.
+  bool has_other(const model::AttemptRef& attempt) const;
 
  private:
   bool is_old(const model::NodeOrders& orders) const;
@@ -156,7 +160,7 @@ class NodeCore {
   bool joined_ = false;
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
-  LivesBeside lives_beside_;
+  HasBeside has_beside_;
   std::vector<Preparation> held_back_;  // As the next, some are not wanted any more.
   std::deque<model::AttemptRef> waiting_;
   std::size_t handed_over_ = 0;  // Those that the runner has, ended ones too.

@@ -115,6 +115,46 @@ TEST_F(NodeCoreTest, ATaskHasOneLivingAttemptHere) {
   EXPECT_TRUE(core_.released().empty());
 }
 
+// Control gave the node up, began the next attempt and hears of the node again: the orders for the
+// earlier one come late.
+TEST_F(NodeCoreTest, AnEarlierAttemptThatComesLateDoesNotBeginBesideTheNext) {
+  model::AttemptRef next = attempt(1);
+  next.attempt = AttemptNumber(next.attempt.value() + 1);
+  const NodeCore::Work begun = start(next);
+  EXPECT_TRUE(start(attempt(1)).prepare.empty()) << "the next is made ready";
+  EXPECT_TRUE(core_.prepared(next, begun.prepare[0].number));
+  EXPECT_TRUE(core_.released().empty()) << "it waits for its turn";
+  EXPECT_EQ(core_.next(), std::vector{next});
+  EXPECT_TRUE(core_.released().empty()) << "it runs";
+  EXPECT_EQ(forget(attempt(1)).let_go, std::vector{attempt(1)});
+  core_.on_report(rank_of(next, 0, true));
+  EXPECT_TRUE(core_.released().empty()) << "control has let go of the earlier one";
+}
+
+TEST_F(NodeCoreTest, OfTwoThatAreHeldBackOneIsReleased) {
+  hand_over(attempt(1));
+  for (std::int32_t number = 2; number <= 3; ++number) {
+    model::AttemptRef later = attempt(1);
+    later.attempt = AttemptNumber(number);
+    EXPECT_TRUE(start(later).prepare.empty());
+  }
+  core_.on_report(rank_of(attempt(1), 0, true));
+  const std::vector<NodeCore::Preparation> released = core_.released();
+  ASSERT_EQ(released.size(), 1U);
+  EXPECT_EQ(released[0].order.attempt.attempt, AttemptNumber(2));
+  EXPECT_TRUE(core_.released().empty());
+}
+
+TEST_F(NodeCoreTest, WhatIsLetGoOfBeforeTheRunnerHasItIsNamedOnce) {
+  start(attempt(1));
+  hand_over(attempt(3));
+  make_ready(attempt(2));
+  EXPECT_EQ(forget(attempt(1)).let_go, std::vector{attempt(1)});
+  EXPECT_EQ(forget(attempt(1)).let_go, std::vector<model::AttemptRef>{});
+  EXPECT_EQ(forget(attempt(2)).let_go, std::vector{attempt(2)});
+  EXPECT_EQ(forget(attempt(3)).let_go, std::vector<model::AttemptRef>{}) << "it runs: it is ended";
+}
+
 TEST_F(NodeCoreTest, WhoIsStoppedWhileItIsHeldBackNeverBegins) {
   model::AttemptRef next = attempt(1);
   next.attempt = AttemptNumber(next.attempt.value() + 1);
@@ -389,81 +429,152 @@ TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
   EXPECT_TRUE(core_.next().empty()) << "who waited is started anew by control";
 }
 
-// Both sides of a node over a network that loses, doubles and delays: whatever control wants begins
-// once, and all that ended is forgotten in the end.
-TEST(NodeCoreAndSession, WhatIsOrderedBeginsOnceWhateverIsLost) {
-  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    SplitMix64 random(seed);
-    const NodeId node("n");
-    NodeSession session(kReign, std::nullopt);
-    NodeCore core(node, {}, {});
-    core.meet(kLife);
-    std::vector<Up> up{core.join({})};
-    std::vector<model::NodeOrders> down;
-    std::map<std::int64_t, int> begun;
-    std::set<std::int64_t> wanted;  // By control.
-    std::set<std::int64_t> here;    // At the runner.
-    std::int64_t tasks = 0;
-    std::int64_t decided = 0;
-    const auto lose = [&](bool calm) { return !calm && random.next() % 4 == 0; };
-    for (int turn = 0; turn < 400; ++turn) {
-      const bool calm = turn > 300;
-      if (!calm && random.next() % 3 == 0) {
-        wanted.insert(++tasks);
-        if (session.is_linked()) {
-          model::NodeOrders orders;
-          orders.epoch = kReign;
-          orders.node = node;
-          orders.incarnation = kLife;
-          orders.start.emplace_back().attempt = attempt(tasks);
-          orders = session.stamped(orders);
-          lose(calm) ? session.lose_link() : down.push_back(orders);
-        }
+// Both sides of a node over a network that loses, doubles and delays, in turns: control, whose
+// decisions are durable at once, wants tasks, and a runner has them.
+class TwoSides {
+ public:
+  explicit TwoSides(std::uint64_t seed) : random_(seed) {
+    core_.meet(kLife);
+    up_.push_back(core_.join({}));
+  }
+
+  void turn(bool is_calm) {
+    is_calm_ = is_calm;
+    if (!is_calm && happens(3)) want();
+    for (const model::NodeOrders& orders : arrived(down_)) take(orders);
+    end_some();
+    up_.push_back(core_.beat());
+    for (const Up& message : arrived(up_)) hear(message);
+  }
+
+  bool is_done() const { return wanted_.empty() && records_.empty() && core_.idle(); }
+  const std::map<std::int64_t, int>& begun() const { return begun_; }
+
+ private:
+  bool happens(std::uint64_t one_in) { return random_.next() % one_in == 0; }
+
+  // What arrives now: some messages are lost, some come again or later.
+  template <typename T>
+  std::vector<T> arrived(std::vector<T>& sent) {
+    std::vector<T> now;
+    for (T& message : std::exchange(sent, {})) {
+      if (!is_calm_ && happens(5)) {
+        session_.lose_link();  // As a connection that breaks with what is on it.
+        continue;
       }
-      for (const model::NodeOrders& orders : std::exchange(down, {})) {
-        NodeCore::Work work = core.take(orders, kNow);
-        if (work.inventory) {
-          core.meet(kLife);
-          Inventory inventory;
-          for (const std::int64_t task : here) {
-            inventory.has.ranks.push_back(rank_of(attempt(task)));
-            core.has(inventory.has.ranks.back(), true);
-          }
-          up.push_back(core.join(inventory));
-          continue;
-        }
-        for (const auto& each : work.prepare) core.prepared(each.order.attempt, each.number);
-        for (const auto& ref : core.next()) {
-          ++begun[ref.task.index.value()];
-          here.insert(ref.task.index.value());
-        }
-        if (random.next() % 4 == 0) down.push_back(orders);  // Doubled.
-      }
-      up.push_back(core.beat());
-      for (const Up& message : std::exchange(up, {})) {
-        if (lose(calm)) continue;
-        const Taking taking = session.receive(message, true, Duration());
-        if (taking == Taking::kAsks) down.push_back(session.ask(node, kLife));
-        if (taking != Taking::kJoins) continue;
-        model::NodeOrders orders;
-        orders.epoch = kReign;
-        orders.node = node;
-        orders.incarnation = kLife;
-        std::set<std::int64_t> missing = wanted;
-        for (const auto& rank : news_of(message).ranks)
-          missing.erase(rank.attempt.task.index.value());
-        for (std::int64_t task : missing) orders.start.emplace_back().attempt = attempt(task);
-        session.join_comes(message.stamp.up);
-        session.join_decided(message.stamp.up, EventSeq(++decided), orders);
-        const auto difference = session.join_done(message.stamp.up, true);
-        if (difference && !empty(*difference)) {
-          const model::NodeOrders stamped = session.stamped(*difference);
-          lose(calm) ? session.lose_link() : down.push_back(stamped);
-        }
+      if (!is_calm_ && happens(5)) sent.push_back(message);
+      if (!is_calm_ && happens(5)) {
+        sent.push_back(std::move(message));
+      } else {
+        now.push_back(std::move(message));
       }
     }
-    EXPECT_EQ(here, wanted) << "seed " << seed;
-    for (const auto& [task, times] : begun) EXPECT_EQ(times, 1) << "seed " << seed;
+    return now;
+  }
+
+  // --- Control.
+
+  model::NodeOrders orders() const {
+    model::NodeOrders orders;
+    orders.epoch = kReign;
+    orders.node = NodeId("n");
+    orders.incarnation = kLife;
+    return orders;
+  }
+  void send(model::NodeOrders orders) {
+    if (session_.is_linked()) down_.push_back(session_.stamped(std::move(orders)));
+  }
+  void want() {
+    wanted_.insert(++tasks_);
+    model::NodeOrders orders = this->orders();
+    orders.start.emplace_back().attempt = attempt(tasks_);
+    send(std::move(orders));
+  }
+  // The ranks that have ended are not wanted any more, and may be forgotten.
+  std::vector<model::AttemptRef> let_go(const std::vector<model::RankReport>& ranks) {
+    std::vector<model::AttemptRef> ended;
+    for (const model::RankReport& rank : ranks) {
+      if (rank.ended) wanted_.erase(rank.attempt.task.index.value());
+      if (rank.ended) ended.push_back(rank.attempt);
+    }
+    return ended;
+  }
+  void hear(const Up& message) {
+    const Taking taking = session_.receive(message, true, Duration());
+    if (taking == Taking::kAsks) down_.push_back(session_.ask(NodeId("n"), kLife));
+    if (taking == Taking::kJoins) return join(message);
+    if (taking != Taking::kReports) return;
+    model::NodeOrders orders = this->orders();
+    orders.forget = let_go(news_of(message).ranks);
+    session_.report_done(message.stamp.up);
+    send(std::move(orders));
+  }
+  void join(const Up& message) {
+    const std::vector<model::RankReport>& ranks = news_of(message).ranks;
+    model::NodeOrders orders = this->orders();
+    orders.forget = let_go(ranks);
+    std::set<std::int64_t> missing = wanted_;
+    for (const auto& rank : ranks) missing.erase(rank.attempt.task.index.value());
+    for (std::int64_t task : missing) orders.start.emplace_back().attempt = attempt(task);
+    session_.join_comes(message.stamp.up);
+    session_.join_decided(message.stamp.up, EventSeq(++decided_), orders);
+    const auto difference = session_.join_done(message.stamp.up, true);
+    if (difference && !empty(*difference)) send(*difference);
+  }
+
+  // --- The node.
+
+  void take(const model::NodeOrders& orders) {
+    NodeCore::Work work = core_.take(orders, kNow);
+    if (work.inventory) return meet();
+    for (const model::AttemptRef& ref : work.forget) records_.erase(ref.task.index.value());
+    for (const auto& each : work.prepare) core_.prepared(each.order.attempt, each.number);
+    for (const auto& ref : core_.next()) begin(ref);
+  }
+  void begin(const model::AttemptRef& ref) {
+    const std::int64_t task = ref.task.index.value();
+    ++begun_[task];
+    records_[task] = rank_of(ref);
+  }
+  void meet() {
+    core_.meet(kLife);
+    Inventory inventory;
+    for (const auto& [task, rank] : records_) {
+      inventory.has.ranks.push_back(rank);
+      core_.has(rank, true);
+    }
+    up_.push_back(core_.join(std::move(inventory)));
+  }
+  void end_some() {
+    for (auto& [task, rank] : records_) {
+      if (rank.ended || !happens(4)) continue;
+      rank.ended = true;
+      const bool is_told = core_.joined() && core_.on_report(rank).tell;
+      if (is_told) up_.push_back(core_.report({{rank}, {}, {}}));
+    }
+  }
+
+  SplitMix64 random_;
+  bool is_calm_ = false;
+  NodeSession session_{kReign, std::nullopt, Duration()};
+  NodeCore core_{NodeId("n"), {}, {}};
+  std::vector<Up> up_;
+  std::vector<model::NodeOrders> down_;
+  std::set<std::int64_t> wanted_;                      // By control.
+  std::map<std::int64_t, model::RankReport> records_;  // The runner's.
+  std::map<std::int64_t, int> begun_;
+  std::int64_t tasks_ = 0;
+  std::int64_t decided_ = 0;
+};
+
+TEST(NodeCoreAndSession, WhatIsOrderedBeginsOnceAndIsForgottenWhateverIsLost) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    TwoSides both(seed);
+    for (int turn = 0; turn < 300; ++turn) both.turn(false);
+    for (int turn = 0; turn < 100; ++turn) both.turn(true);
+    EXPECT_TRUE(both.is_done()) << "seed " << seed;
+    EXPECT_GT(both.begun().size(), 50u) << "seed " << seed;
+    for (const auto& [task, times] : both.begun()) EXPECT_EQ(times, 1) << "seed " << seed;
   }
 }
 

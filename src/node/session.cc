@@ -8,24 +8,23 @@
 
 namespace runnel::node {
 
-NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease)
-    : epoch_(epoch), lease_(lease) {
+NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease, Duration now)
+    : epoch_(epoch), lease_(lease), heard_at_(now) {
   CHECK(!lease || *lease > Duration(), "a lease that is over before it begins");
 }
 
 // --- Messages up.
 
 Taking NodeSession::receive(const Up& message, bool is_member, Duration now) {
-  CHECK(!heard_at_ || now >= *heard_at_, "a clock that goes back");
+  CHECK(now >= heard_at_, "a clock that goes back");
   if (message.stamp.up <= heard_) return Taking::kDropped;
   const bool is_next = message.stamp.up.value() == heard_.value() + 1;
   heard_ = message.stamp.up;
+  heard_at_ = now;
   if (std::holds_alternative<GoodBye>(message.what)) {
-    heard_at_.reset();
     lose_link();
     return Taking::kLeaves;
   }
-  if (lease_) heard_at_ = now;
   if (std::holds_alternative<Inventory>(message.what)) return take_inventory(message.stamp);
   // A lost message may have told of an end; a node that is no member was given up.
   if (!is_next || (linked_ && !is_member)) lose_link();
@@ -46,12 +45,6 @@ Taking NodeSession::take_inventory(const Stamp& stamp) {
 // this epoch those of an earlier one may be.
 bool NodeSession::knows_all(const Stamp& stamp) const {
   return stamp.epoch == epoch_ && stamp.taken >= sequence_;
-}
-
-bool NodeSession::is_lost(Duration now) {
-  if (!heard_at_ || now - *heard_at_ <= *lease_) return false;
-  heard_at_.reset();
-  return true;
 }
 
 // --- Deciding.

@@ -32,9 +32,9 @@ enum class Taking : std::uint8_t {
 // Threads:  none of its own; no clock, no I/O: `now` counts from any moment and never goes back.
 class NodeSession {
  public:
-  // `lease`: the node is given up when nothing was heard of it for so long; none: it is only lost
-  // when somebody says so.
-  NodeSession(Epoch epoch, std::optional<Duration> lease);
+  // `lease`: the node is given up when nothing was heard of it for so long, from `now` on; none: it
+  // is only lost when somebody says so.
+  NodeSession(Epoch epoch, std::optional<Duration> lease, Duration now);
 
   // --- Messages up.
 
@@ -42,10 +42,8 @@ class NodeSession {
   Taking receive(const Up& message, bool is_member, Duration now);
   // The connection is gone, or a message on it: the node joins again, and hears nothing until then.
   void lose_link() { linked_ = joining_ = false; }
-  // Whether its lease is over: said once.
-  bool is_lost(Duration now);
-  // Nothing was heard since it was said.
-  bool is_silent() const { return !heard_at_.has_value(); }
+  // Whether its lease is over.
+  bool is_lost(Duration now) const { return lease_ && now - heard_at_ > *lease_; }
 
   // --- Deciding, which may wait for the disk and be done twice.
 
@@ -92,12 +90,12 @@ class NodeSession {
 
   Epoch epoch_;
   std::optional<Duration> lease_;
-  UpSequence heard_;                  // The newest message.
-  std::optional<Duration> heard_at_;  // When that came, while it has a lease.
-  bool linked_ = false;               // Its join is durable, and no message was lost since.
-  bool joining_ = false;              // It will be, when its join is.
-  bool asked_ = false;                // Since a join came last.
-  std::int64_t sequence_ = 0;         // The number of the newest orders to it.
+  UpSequence heard_;           // The newest message.
+  Duration heard_at_;          // When that came, or the session began.
+  bool linked_ = false;        // Its join is durable, and no message was lost since.
+  bool joining_ = false;       // It will be, when its join is.
+  bool asked_ = false;         // Since a join came last.
+  std::int64_t sequence_ = 0;  // The number of the newest orders to it.
 
   UpSequence newest_join_;   // The newest join that came.
   UpSequence joined_;        // The join that was decided last.

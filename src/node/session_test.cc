@@ -45,8 +45,8 @@ class NodeSessionTest : public ::testing::Test {
     return up;
   }
 
-  NodeSession session_{kEpoch, kLease};
   Duration now_ = Duration::seconds(100);
+  NodeSession session_{kEpoch, kLease, now_};
   std::int64_t up_ = 0;
   std::int64_t sent_ = 0;
 };
@@ -225,15 +225,17 @@ TEST_F(NodeSessionTest, ReportsWaitForAJoinAndCountAfterIt) {
 }
 
 TEST_F(NodeSessionTest, IsLostOnceItsLeaseIsOver) {
-  EXPECT_FALSE(session_.is_lost(now_)) << "nothing was ever heard of it";
+  const Duration over = kLease + Duration::millis(1);
+  EXPECT_FALSE(session_.is_lost(now_ + kLease));
+  EXPECT_TRUE(session_.is_lost(now_ + over)) << "also when nothing was ever heard of it";
+  now_ = now_ + over;
   receive(message(Inventory()));
   EXPECT_FALSE(session_.is_lost(now_ + kLease));
-  EXPECT_TRUE(session_.is_lost(now_ + kLease + Duration::millis(1)));
-  EXPECT_FALSE(session_.is_lost(now_ + Duration::hours(1))) << "said once";
+  EXPECT_TRUE(session_.is_lost(now_ + over));
+  EXPECT_TRUE(session_.is_lost(now_ + Duration::hours(1))) << "until it is heard again";
   now_ = now_ + Duration::hours(1);
-  receive(message(Inventory()));
-  receive(message(GoodBye()));
-  EXPECT_FALSE(session_.is_lost(now_ + Duration::hours(1))) << "it has left";
+  receive(message(Beat()), true);
+  EXPECT_FALSE(session_.is_lost(now_));
 }
 
 // Each kind of message in each state.
@@ -266,13 +268,13 @@ class NodeSessionTable : public NodeSessionTest, public ::testing::WithParamInte
 
 TEST_P(NodeSessionTable, TakesEachMessage) {
   for (const bool is_behind : {false, true}) {
-    session_ = NodeSession(kEpoch, kLease);
+    session_ = NodeSession(kEpoch, kLease, now_);
     sent_ = 0;
     const bool member = enter(GetParam().state);
     const Up inventory = is_behind ? behind() : message(Inventory());
     EXPECT_EQ(receive(inventory, member), is_behind ? GetParam().behind : GetParam().inventory);
   }
-  session_ = NodeSession(kEpoch, kLease);
+  session_ = NodeSession(kEpoch, kLease, now_);
   sent_ = 0;
   const bool member = enter(GetParam().state);
   EXPECT_EQ(receive(message(Report()), member), GetParam().news);
@@ -292,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SplitMix64 random(seed);
-    session_ = NodeSession(kEpoch, kLease);
+    session_ = NodeSession(kEpoch, kLease, now_);
     up_ = sent_ = 0;
     std::int64_t decided = 1;
     std::int64_t rests_on = 0;  // The event that the waiting difference rests on; 0: none.
@@ -331,7 +333,7 @@ TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
 }
 
 TEST(NodeSession, WithoutALeaseNobodyIsLost) {
-  NodeSession session(kEpoch, std::nullopt);
+  NodeSession session(kEpoch, std::nullopt, Duration());
   (void)session.receive({NodeId("n"), {UpSequence(1), Incarnation("1"), kEpoch, 0}, Report()}, true,
                         Duration());
   EXPECT_FALSE(session.is_lost(Duration::hours(1'000)));

@@ -52,8 +52,9 @@ class Invariants {
   std::string on(const model::TrialPromoted& event) { return trials_.on(event); }
   std::string on(const model::TrialMoved& event);
   std::string on(const model::TrialTold& event);
-  // Others are followed in history.h (jobs that change, leave and come back), overdue.h (leases)
-  // and world.cc (strangers), or by the ends of their attempts.
+  // Others are followed elsewhere (jobs that change, leave and come back in history.h, leases of
+  // trials in overdue.h, crashes in poison_check.h, strangers' devices in runner.h), or by the ends
+  // of their attempts.
   template <typename Other>
   std::string on(const Other&) {
     return "";

@@ -45,13 +45,25 @@ SimNode::SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring)
               {&agenda_, &truth_,
                [this](node::News news) { act([this, news = std::move(news)] { hear(news); }); },
                [this] { meet_after(Duration::millis(dice_.between(0, kMeetingMillisMax))); }}),
-      core_(info_.id, {}, limits_) {}
+      core_(core_of({})) {}
 
-void SimNode::share_runner(const std::vector<SimNode*>& nodes) {
+node::NodeCore SimNode::core_of(const node::Stamp& last) {
+  return {info_.id, last, limits_,
+          [this](const model::AttemptRef& attempt) { return has_beside(attempt); }};
+}
+
+bool SimNode::has_beside(const model::AttemptRef& attempt) const {
+  return std::any_of(machine_.begin(), machine_.end(), [&](const SimNode* node) {
+    return node != this && node->core_.has_other(attempt);
+  });
+}
+
+void SimNode::share_runner(std::vector<SimNode*> nodes) {
   std::vector<SimRunner*> runners;
   runners.reserve(nodes.size());
   for (SimNode* node : nodes) runners.push_back(&node->runner_);
   runner_.share(std::move(runners));
+  machine_ = std::move(nodes);
 }
 
 void SimNode::start() {
@@ -127,6 +139,7 @@ void SimNode::receive(model::NodeOrders orders) {
 void SimNode::perform(node::NodeCore::Work work) {
   if (work.inventory) return meet_after(Duration::millis(dice_.between(0, kMeetingMillisMax)));
   for (const model::AttemptRef& attempt : work.forget) runner_.drop(attempt);
+  for (const model::AttemptRef& attempt : work.let_go) ready_.erase(attempt);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(std::move(each));
   for (const auto& order : work.watch) {
     const bool failed_just_now = core_.find(order.attempt) == nullptr;
@@ -161,7 +174,12 @@ void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bo
   tell_soon();
 }
 
+// What has ended here may have held back attempts of other nodes.
 void SimNode::hand_over() {
+  for (SimNode* node : machine_) node->act([node] { node->take_turns(); });
+}
+
+void SimNode::take_turns() {
   for (node::NodeCore::Preparation& each : core_.released()) prepare(std::move(each));
   for (const model::AttemptRef& attempt : core_.next()) {
     const auto found = ready_.find(attempt);
@@ -219,12 +237,13 @@ void SimNode::kill_runner() {
 void SimNode::go_down() {
   ++life_;
   up_ = false;
-  core_ = node::NodeCore(info_.id, {sent_, {}, {}, 0}, limits_);
+  core_ = core_of({sent_, {}, {}, 0});
   tells_soon_ = false;
   news_ = {};
   held_.clear();
   ready_.clear();
   runner_.go_down();
+  hand_over();
 }
 
 void SimNode::reboot(Duration down) {

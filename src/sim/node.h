@@ -31,8 +31,8 @@ class SimNode {
 
   SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring);
 
-  // All nodes that have one runner, this one among them.
-  void share_runner(const std::vector<SimNode*>& nodes);
+  // All nodes that have one runner, and so are one machine, this one among them.
+  void share_runner(std::vector<SimNode*> nodes);
   void start();
   void receive(model::NodeOrders orders);
 
@@ -71,7 +71,10 @@ class SimNode {
   void perform(node::NodeCore::Work work);
   void prepare(node::NodeCore::Preparation preparation);
   void end_preparation(const node::NodeCore::Preparation& preparation, bool is_well);
+  node::NodeCore core_of(const node::Stamp& last);
+  bool has_beside(const model::AttemptRef& attempt) const;
   void hand_over();
+  void take_turns();
   void hear(const node::News& news);
   std::optional<model::DeviceReport> look_at_devices() const;
   void tell_devices();
@@ -90,6 +93,7 @@ class SimNode {
   node::NodeLimits limits_;
   SimRunner runner_;
   node::NodeCore core_;
+  std::vector<SimNode*> machine_ = {this};
   std::map<model::AttemptRef, model::StartOrder> ready_;  // Until their turn comes.
   node::News news_;                                       // To be told soon.
   bool tells_soon_ = false;

@@ -68,6 +68,9 @@ class Counter {
   void see(const model::NodeJoined& event) {
     if (event.node.spot) spot_.insert(event.node.id);
   }
+  void see(const model::NodeLeft& event) {
+    if (event.reason == "HeartbeatLost") count(Reach::kLeasesEnded);
+  }
   void see(const model::NodeLeaving& /*event*/) { count(Reach::kNotices); }
   void see(const model::LaneOpened& event) {
     const std::vector<model::Place>& places = model::places_of(event.holding);
@@ -130,6 +133,7 @@ class Counter {
 };
 
 constexpr std::array<std::string_view, kReachCounts> kWords = {"places: %lanes on spot nodes",
+                                                               "leases ended",
                                                                "notices",
                                                                "attempts asked to end by one",
                                                                "lanes of a whole node",

@@ -14,8 +14,9 @@ namespace runnel::sim {
 enum class Reach : std::uint8_t {
   // Lanes and attempts.
   kSpotLanes,
-  kNotices,  // A cloud said that it takes a node,
-  kNoticed,  // and what ran there was asked to save and end.
+  kLeasesEnded,  // A node was given up, of which nothing was heard.
+  kNotices,      // A cloud said that it takes a node,
+  kNoticed,      // and what ran there was asked to save and end.
   kWholeNodes,
   kMemoryMax,   // Attempts that had more memory than their limit,
   kNotStarted,  // and those that their node refused, or could not make ready.
@@ -53,7 +54,7 @@ enum class Reach : std::uint8_t {
   kConditional,
   kLeftOut,  // By its condition.
 };
-inline constexpr std::size_t kReachCounts = 35;
+inline constexpr std::size_t kReachCounts = 36;
 using ReachCounts = std::array<std::int64_t, kReachCounts>;
 
 std::string reach_lines(const ReachCounts& counts);

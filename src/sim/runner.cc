@@ -141,18 +141,25 @@ std::vector<std::string> SimRunner::devices_in_use(const Attempt& attempt) {
   return devices;
 }
 
-// No earlier attempt of its task runs here: both would write the task's folder.
+// No other attempt of its task runs on this machine: both would write the task's folder.
 void SimRunner::check_alone(const Attempt& attempt) {
   const model::AttemptRef& ref = attempt.order.attempt;
   if (truth_.lied_about.contains(ref)) return;
+  for (const SimRunner* node : nodes_) {
+    const std::optional<model::AttemptRef> other = node->running_beside(ref);
+    if (!other || truth_.lied_about.contains(*other)) continue;
+    truth_.violation = model::to_string(ref) + " began on " + node_.str() + " beside " +
+                       model::to_string(*other) + " on " + node->node_.str();
+  }
+}
+
+std::optional<model::AttemptRef> SimRunner::running_beside(const model::AttemptRef& ref) const {
   const model::AttemptRef first{ref.task, AttemptNumber()};
   for (auto other = attempts_.lower_bound(first); other != attempts_.end(); ++other) {
-    if (other->first.task != ref.task) return;
-    if (other->first == ref || other->second.phase != Phase::kRunning) continue;
-    if (truth_.lied_about.contains(other->first)) continue;
-    truth_.violation = model::to_string(ref) + " began on " + node_.str() + " beside " +
-                       model::to_string(other->first);
+    if (other->first.task != ref.task) break;
+    if (other->first != ref && other->second.phase == Phase::kRunning) return other->first;
   }
+  return std::nullopt;
 }
 
 // An attempt that is about to run has devices that no process here has.

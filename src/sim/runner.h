@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -81,6 +82,8 @@ class SimRunner {
   void run(Attempt& attempt);
   void check_devices(const Attempt& attempt);
   void check_alone(const Attempt& attempt);
+  // Another attempt of its task that runs on this node.
+  std::optional<model::AttemptRef> running_beside(const model::AttemptRef& ref) const;
   static std::vector<std::string> devices_in_use(const Attempt& attempt);
   void plan_poison(const Attempt& attempt);
   void poison(const model::AttemptRef& by);

@@ -25,16 +25,15 @@ constexpr std::uint64_t kPlaceStream = 0x91ACE;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail",    "disk-full",    "disk-fails",
-    "disk-slow",     "runner-kill",    "node-reboot",  "node-freeze",  "partition",
-    "storm",         "lying-node",     "preemption",   "client-crash", "clock-jump",
-    "node-removed",  "node-resized",   "node-drained", "hung-rank",    "not-finite",
-    "slow-rank",     "device-lost"};
+    "control-crash", "control-freeze", "torn-tail",   "disk-full",    "disk-fails", "disk-slow",
+    "runner-kill",   "node-reboot",    "node-freeze", "partition",    "storm",      "lying-node",
+    "preemption",    "client-crash",   "clock-jump",  "node-removed", "node-lost",  "node-resized",
+    "node-drained",  "hung-rank",      "not-finite",  "slow-rank",    "device-lost"};
 
 // Nodes that last, so that there is always enough for whatever may be asked.
 constexpr std::size_t kLastingNodes = 4;
 constexpr std::int64_t kDevicesPerPlaceMax = 2;
-static_assert(kLastingNodes < kNodesMin, "no node can be removed, resized or drained");
+static_assert(kLastingNodes < kNodesMin, "no node can be removed, lost, resized or drained");
 
 Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
 
@@ -255,9 +254,9 @@ void add_faults(Dice& dice, Scenario& scenario) {
         Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
     fault.node = static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
-    const bool for_good = fault.kind == FaultKind::kNodeRemoved ||
-                          fault.kind == FaultKind::kNodeResized ||
-                          fault.kind == FaultKind::kNodeDrained;
+    const bool for_good =
+        fault.kind == FaultKind::kNodeRemoved || fault.kind == FaultKind::kNodeLost ||
+        fault.kind == FaultKind::kNodeResized || fault.kind == FaultKind::kNodeDrained;
     if (for_good) fault.node = std::max(fault.node, kLastingNodes);
     kinds.insert(fault.kind);
     scenario.faults.push_back(fault);

@@ -33,6 +33,7 @@ enum class FaultKind : std::uint8_t {
   kClientCrash,  // A client dies between asking and hearing the answer, and asks again.
   kClockJump,    // The daemon's wall clock jumps back or forth by up to an hour.
   kNodeRemoved,  // The node is gone for good: the home's file lacks it when the daemon comes back.
+  kNodeLost,  // The node is gone for good, and nobody says so; half of the time control dies, too.
   kNodeResized,  // The node is another size when the daemon comes back; what runs there goes on.
   kNodeDrained,  // The node takes nothing new, or no work with devices, when the daemon comes back,
                  // or does again; what runs there goes on.
@@ -42,8 +43,8 @@ enum class FaultKind : std::uint8_t {
   kSlowRank,     // Ranks on the node lag behind those of their gang.
   kDeviceLost,   // A device of the node vanishes for `lasts`; only where most ask for devices.
 };
-inline constexpr int kFaultKinds = 22;
-inline constexpr int kCommonFaultKinds = 18;  // What may strike any schedule.
+inline constexpr int kFaultKinds = 23;
+inline constexpr int kCommonFaultKinds = 19;  // What may strike any schedule.
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

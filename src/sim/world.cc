@@ -153,6 +153,7 @@ class World {
 
   void strike(const Fault& fault) {
     cover(fault.kind);
+    if (control_.up() && violation_.empty()) violation_ = check_index();
     if (depth_ == Depth::kAll && control_.up() && violation_.empty()) {
       violation_ = check_explained();  // Too slow for every schedule.
     }
@@ -181,6 +182,10 @@ class World {
         node.remove();
         declared_.erase(node.info().id);
         return control_.crash(fault.lasts, false);
+      case FaultKind::kNodeLost:
+        node.remove();
+        if (dice_.chance(500)) control_.crash(fault.lasts, false);
+        return;
       case FaultKind::kNodeResized:
         node.resize(dice_.between(1, 8) * 500);
         declare(node);
@@ -268,6 +273,7 @@ class World {
       if (!node->idle()) return "left behind on " + node->describe();
     }
     if (!clients_.done()) return "a client has no answer";
+    if (std::string broken = check_index(); !broken.empty()) return broken;
     if (std::string broken = check_explained(); !broken.empty()) return broken;
     if (std::string broken = check_truth(); !broken.empty()) return broken;
     if (std::string broken = check_results(truth_, events()); !broken.empty()) return broken;
@@ -288,6 +294,12 @@ class World {
     if (!waits.ok()) return waits.error().message;
     for (const brain::Wait& wait : waits.value()) text += wait.reason + ": " + wait.message + "; ";
     return text;
+  }
+
+  // What decisions look up is what the state says.
+  std::string check_index() const {
+    const std::string part = control_.brain().check_index();
+    return part.empty() ? "" : "the index has not what the state says: " + part;
   }
 
   // A user who asks why a job is not done is told, step by step.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "brain/index.h"
+#include "brain/state.h"
+
+namespace runnel::brain {
+
+// Whether an index that followed each event has what the state says: "" or the first part that it
+// has otherwise than an index that is built anew. An event that nobody follows is seen here.
+std::string check_index(const Index& followed, const State& state);
+
+}  // namespace runnel::brain
