@@ -81,9 +81,12 @@ TEST(Golden, EventsAndInputsOfTheArchive) {
   EXPECT_EQ(replay("inputs-archive-v1.jsonl", decode_input).size(), 1u);
 }
 
-// None is left out above: a file of events or inputs without a test of its own is read here.
-TEST(Golden, EveryLineOfEveryLogIsWrittenAsItWas) {
+// None is left out above: a file of events or inputs without a test of its own is read here. A type
+// without any line fails: add one with the type.
+TEST(Golden, EveryTypeIsThereAndEveryLineIsWrittenAsItWas) {
   std::size_t files = 0;
+  std::set<std::string_view> event_types;
+  std::set<std::string_view> input_types;
   const std::string folder = std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
@@ -91,9 +94,12 @@ TEST(Golden, EveryLineOfEveryLogIsWrittenAsItWas) {
     ++files;
     const bool events = name.starts_with("events-");
     EXPECT_NE(events, name.starts_with("inputs-")) << name;
-    events ? replay(name, decode_event) : replay(name, decode_input);
+    (events ? event_types : input_types)
+        .merge(events ? replay(name, decode_event) : replay(name, decode_input));
   }
-  EXPECT_GE(files, 13U);
+  EXPECT_GE(files, 19U);
+  EXPECT_EQ(event_types.size(), std::variant_size_v<Event>);
+  EXPECT_EQ(input_types.size(), std::variant_size_v<Input>);
 }
 
 // Checks what the first lines say, so that a change of meaning is noticed as well as one of
