@@ -73,6 +73,11 @@ void DeviceCensus::declare(const NodeId& node, const std::string& kind, std::int
 bool DeviceCensus::watches() const { return !std::ranges::all_of(wanted_, &Wanted::is_shared); }
 
 void DeviceCensus::remember(std::vector<KnownDevice> known) {
+  // A node that was renamed has the devices that its earlier name had, those that are missing too.
+  for (KnownDevice& device : known) {
+    const auto wanted = std::ranges::find(wanted_, device.kind, &Wanted::kind);
+    if (wanted != wanted_.end() && !wanted->is_shared()) device.node = wanted->node;
+  }
   std::erase_if(known, [this](const KnownDevice& device) {
     return std::ranges::none_of(wanted_, [&](const Wanted& wanted) {
       return !wanted.is_shared() && wanted.node == device.node && wanted.kind == device.kind &&

@@ -155,9 +155,21 @@ TEST(DeviceCensus, WhatIsNoMoreDeclaredIsForgotten) {
   DeviceCensus smaller({node_with("gpu", {{"H100", 2}})});
   smaller.remember(first.known());
   EXPECT_EQ(smaller.known().size(), 2U);
-  DeviceCensus other({node_with("another", {{"H100", 3}})});
+  DeviceCensus other({node_with("gpu", {{"L4", 3}})});
   other.remember(first.known());
   EXPECT_TRUE(other.known().empty());
+}
+
+TEST(DeviceCensus, ANodeThatWasRenamedKnowsWhichIsMissing) {
+  DeviceCensus first({node_with("old", {{"H100", 4}})});
+  first.take(look({0, 1, 2, 3}), {});
+  first.take(look({0, 2, 3}), {});
+  DeviceCensus later({node_with("new", {{"H100", 4}})});
+  later.remember(first.known());
+  later.take(look({0, 2, 3}), {});
+  EXPECT_EQ(missing(later, "new"), Indices{1});
+  later.take(look({0, 2}), {});
+  EXPECT_EQ(missing(later, "new"), (Indices{1, 3})) << "each keeps its index";
 }
 
 TEST(DeviceCensus, EachKindIsOfTheNodeThatDeclaresIt) {

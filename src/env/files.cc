@@ -111,6 +111,23 @@ FileKind kind_of(mode_t mode) {
   return FileKind::kOther;
 }
 
+std::error_code copy_entry(const std::filesystem::directory_entry& entry,
+                           const std::filesystem::path& to) {
+  std::error_code code;
+  switch (entry.symlink_status(code).type()) {
+    case std::filesystem::file_type::directory:
+      std::filesystem::create_directory(to, entry.path(), code);
+      return code;
+    case std::filesystem::file_type::symlink:
+      std::filesystem::copy_symlink(entry.path(), to, code);
+      return code;
+    case std::filesystem::file_type::regular:
+      std::filesystem::copy_file(entry.path(), to, code);
+      return code;
+    default: return code;
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, Bytes limit) {
@@ -197,9 +214,18 @@ Result<void> rewrite_file(const std::string& path) {
 }
 
 Result<void> copy_tree(const std::string& from, const std::string& to) {
-  using Options = std::filesystem::copy_options;
   std::error_code code;
-  std::filesystem::copy(from, to, Options::recursive | Options::copy_symlinks, code);
+  if (std::filesystem::exists(std::filesystem::symlink_status(to, code))) {
+    return failed("copy", from, std::make_error_code(std::errc::file_exists));
+  }
+  std::filesystem::create_directory(to, from, code);
+  if (code) return failed("copy", from, code);
+  auto entry = std::filesystem::recursive_directory_iterator(from, code);
+  for (; !code && entry != std::filesystem::recursive_directory_iterator(); entry.increment(code)) {
+    const std::string path = entry->path();
+    code = copy_entry(*entry, to + path.substr(from.size()));
+    if (code) return failed("copy", path, code);
+  }
   if (code) return failed("copy", from, code);
   return {};
 }

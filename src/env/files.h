@@ -52,6 +52,7 @@ Result<void> copy_file(const std::string& from, const std::string& to);
 Result<void> rewrite_file(const std::string& path);
 
 // Copies a folder with all that is in it, links as links; `to` must not be there. Not synced.
+// FIFOs, sockets and devices hold nothing that could be copied, and are left out.
 Result<void> copy_tree(const std::string& from, const std::string& to);
 
 // Two names in one file system change places at once. kNotFound when one of them is not there.

@@ -335,7 +335,10 @@ TEST_F(Files, CopyingATreeKeepsLinksAndNeedsAFreeName) {
   MUST(make_directories(file("tree/deep")));
   MUST(append_file(file("tree/deep/a"), "x"));
   ASSERT_EQ(::symlink("deep/a", file("tree/link").c_str()), 0);
+  ASSERT_EQ(::mkfifo(file("tree/deep/pipe").c_str(), 0600), 0);
   MUST(copy_tree(file("tree"), file("copy")));
+  EXPECT_FALSE(exists(file("copy/deep/pipe"))) << "it holds nothing";
+  EXPECT_FALSE(copy_tree(file("tree"), file("copy")).ok());
   EXPECT_EQ(MUST(read_file(file("copy/deep/a"))), "x");
   EXPECT_EQ(MUST(file_info(file("copy/link"))).kind, FileKind::kLink);
   EXPECT_FALSE(copy_tree(file("absent"), file("other")).ok());

@@ -168,6 +168,24 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     runnel.until(lambda: quarantined(runnel)[0].get("again_at"), timeout=30)
 
 
+def test_a_device_that_is_missing_when_its_node_is_renamed_is_granted_to_nobody(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(EIGHT)
+    nvml = FakeNvml(runnel, 8)
+    runnel.up(WAITS)
+    runnel.until(lambda: (runnel.home / "devices.json").exists())
+    nvml.have([0, 1, 2, 4, 5, 6, 7])
+    runnel.until(lambda: quarantined(runnel), timeout=60)
+    (runnel.home / "nodes.yaml").write_text(EIGHT.replace("gpu", "new"))
+
+    def lost_by(node):
+        found = [one for one in runnel.json("nodes")["nodes"] if one["id"] == node]
+        return [device["index"] for one in found for device in one["devices"].get("quarantined", [])]
+
+    runnel.until(lambda: lost_by("new"), timeout=60)
+    assert lost_by("new") == [3]
+
+
 def test_a_machine_with_devices_needs_no_declaration(runnel):
     FakeNvml(runnel, 2)
     assert "2/2 H100" in runnel.run("nodes", "-o", "wide")
