@@ -107,6 +107,23 @@ bool explain_dependency(const Question& ask, Wait& wait) {
 // ---- all that waits is being waited for on purpose
 // -----------------------------------------------------
 
+// Of the nodes that will be taken away the first on which the step has a lane; "" for none.
+std::string leaving_text(const Question& ask) {
+  const auto is_own = [&](LaneId lane) {
+    const Lane& open = ask.state.lanes.at(lane);
+    return StepKey{open.job, open.step} == ask.key();
+  };
+  for (const auto& [at, node] : ask.index.leaving) {
+    const auto lanes = ask.index.lanes_on.find(node);
+    const bool has_one =
+        lanes != ask.index.lanes_on.end() && std::ranges::any_of(lanes->second, is_own);
+    if (!has_one) continue;
+    return "; '" + node.str() + "' is taken away in " + human(std::max(Duration(), at - ask.now)) +
+           ", with what runs there";
+  }
+  return "";
+}
+
 bool explain_running(const Question& ask, Wait& wait) {
   const std::int64_t waiting = count_of(ask.step().counts, Status::kQueued) +
                                count_of(ask.step().counts, Status::kRecovering);
@@ -118,6 +135,7 @@ bool explain_running(const Question& ask, Wait& wait) {
     wait.message += ", " + std::to_string(ending) + " asked to end, within a grace of " +
                     human(ask.spec().grace);
   }
+  wait.message += leaving_text(ask);
   if (const std::int64_t paused = count_of(ask.step().counts, Status::kPaused); paused > 0) {
     wait.message +=
         "; " + counted(paused, "trial") + " paused by the pruner, of which the best go on";

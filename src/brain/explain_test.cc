@@ -617,6 +617,23 @@ TEST(Explain, AStepOfWhichNothingWaits) {
          "nothing waits: 2 tasks started, 2 asked to end, within a grace of 30.0 s", "");
 }
 
+TEST(Explain, AStepOnANodeThatIsTakenAway) {
+  BrainHarness harness;
+  harness.join("a", 2);
+  harness.join("b", 2);
+  const JobId job = harness.submit({step("two", 2)});
+  const JobId other = harness.submit({step("two", 2)});
+  const std::string node = MUST(harness.brain.explain(job, harness.now)).front().message;
+  EXPECT_EQ(node, "nothing waits: 2 tasks started");
+  harness.decide(model::NodeNotice{NodeId("a"), Incarnation("1"),
+                                   harness.now + Duration::seconds(5), "Preempted"});
+  expect(wait_of(harness, job), "Running",
+         "nothing waits: 2 tasks started, 2 asked to end, within a grace of 30.0 s; 'a' is taken "
+         "away in 5.0 s, with what runs there",
+         "");
+  expect(wait_of(harness, other), "Running", "nothing waits: 2 tasks started", "");
+}
+
 TEST(Explain, AnEndedJobWaitsForNothing) {
   BrainHarness harness;
   harness.join("a", 2);

@@ -62,6 +62,8 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--cpus", arguments.flags.cpus, "cores");
   optional_flag(app, "--memory", arguments.flags.memory, "as 8GB or 8GiB");
   optional_flag(app, "--gpus", arguments.flags.gpus, "as H100:8");
+  app.add_flag("--spot", arguments.flags.spot,
+               "may run on spot nodes, which can be taken away, and prefers them");
   optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "number of nodes (of a gang)");
   optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per node");
   optional_flag(app, "--max-duration", arguments.flags.max_duration, "time limit, as 2h");

@@ -8,8 +8,9 @@
 
 namespace runnel::control {
 
-// The trial that came furthest and is best there, of those that have not ended, while a search for
-// one thing has no best trial. Nothing before one of them has reported a finite value.
-std::optional<TaskIndex> best_so_far(const model::SearchSpec& search, const brain::Study& study);
+// The trial that came furthest and is best there, of those that go on or were pruned, while a
+// search for one thing has no best trial (best_trials.h). Nothing before one of them has reported a
+// finite value.
+std::optional<TaskIndex> best_so_far(const model::SearchSpec& search, const brain::Step& step);
 
 }  // namespace runnel::control

@@ -38,15 +38,23 @@ std::vector<std::int64_t> front_of(const model::SearchSpec& search, const brain:
 
 }  // namespace
 
-std::vector<std::int64_t> best_trials(const model::SearchSpec& search, const brain::Study& study) {
-  if (study.best < 0) return {};
+bool has_best(const brain::Step& step) {
+  const brain::Study& study = *step.study;
+  if (study.best < 0) return false;
+  return model::is_end(step.status) ||
+         trial_at(study, study.best).told == model::TrialEnd::kComplete;
+}
+
+std::vector<std::int64_t> best_trials(const model::SearchSpec& search, const brain::Step& step) {
+  if (!has_best(step)) return {};
+  const brain::Study& study = *step.study;
   if (search.objectives.size() == 1) return {study.best};
   return front_of(search, study);
 }
 
-bool is_best_trial(const model::SearchSpec& search, const brain::Study& study, TaskIndex trial) {
-  if (!trial_at(study, trial.value()).told) return false;
-  const std::vector<std::int64_t> best = best_trials(search, study);
+bool is_best_trial(const model::SearchSpec& search, const brain::Step& step, TaskIndex trial) {
+  if (!trial_at(*step.study, trial.value()).told) return false;
+  const std::vector<std::int64_t> best = best_trials(search, step);
   return std::binary_search(best.begin(), best.end(), trial.value());
 }
 

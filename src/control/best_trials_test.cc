@@ -24,6 +24,17 @@ brain::Trial ended(TrialEnd end, std::int64_t at, const std::string& loss,
   return trial;
 }
 
+brain::Step step_with(const brain::Study& study, model::Status status) {
+  brain::Step step;
+  step.status = status;
+  step.study = study;
+  return step;
+}
+
+Trials ended_with(const model::SearchSpec& search, const brain::Study& study) {
+  return best_trials(search, step_with(study, model::Status::kSucceeded));
+}
+
 TEST(BestTrials, AreTheFrontOfSeveralObjectives) {
   brain::Study study;
   study.trials = {ended(TrialEnd::kComplete, 1, "1", "0.5"),
@@ -33,12 +44,13 @@ TEST(BestTrials, AreTheFrontOfSeveralObjectives) {
                   ended(TrialEnd::kPruned, 1, "0", "1"),
                   ended(TrialEnd::kFailed, 1, "0", "1"),
                   brain::Trial()};
-  EXPECT_EQ(best_trials(for_loss_and_accuracy(), study), Trials()) << "none has been told";
+  EXPECT_EQ(ended_with(for_loss_and_accuracy(), study), Trials()) << "none has been told";
   study.best = 0;
-  EXPECT_EQ(best_trials(for_loss_and_accuracy(), study), Trials({0, 2}));
-  EXPECT_TRUE(is_best_trial(for_loss_and_accuracy(), study, TaskIndex(2)));
-  EXPECT_FALSE(is_best_trial(for_loss_and_accuracy(), study, TaskIndex(1)));
-  EXPECT_FALSE(is_best_trial(for_loss_and_accuracy(), study, TaskIndex(6)));
+  EXPECT_EQ(ended_with(for_loss_and_accuracy(), study), Trials({0, 2}));
+  const brain::Step step = step_with(study, model::Status::kRunning);
+  EXPECT_TRUE(is_best_trial(for_loss_and_accuracy(), step, TaskIndex(2)));
+  EXPECT_FALSE(is_best_trial(for_loss_and_accuracy(), step, TaskIndex(1)));
+  EXPECT_FALSE(is_best_trial(for_loss_and_accuracy(), step, TaskIndex(6)));
 }
 
 TEST(BestTrials, WithoutAWholeOneAreOfThoseThatCameFurthest) {
@@ -46,7 +58,9 @@ TEST(BestTrials, WithoutAWholeOneAreOfThoseThatCameFurthest) {
   study.trials = {ended(TrialEnd::kPruned, 8, "3", "0.5"), ended(TrialEnd::kPruned, 8, "2", "0.4"),
                   ended(TrialEnd::kPruned, 4, "1", "0.9")};
   study.best = 1;
-  EXPECT_EQ(best_trials(for_loss_and_accuracy(), study), Trials({0, 1}));
+  EXPECT_EQ(ended_with(for_loss_and_accuracy(), study), Trials({0, 1}));
+  const brain::Step goes_on = step_with(study, model::Status::kRunning);
+  EXPECT_EQ(best_trials(for_loss_and_accuracy(), goes_on), Trials()) << "others may do better";
 }
 
 TEST(BestTrials, OfOneObjectiveAreOne) {
@@ -56,7 +70,7 @@ TEST(BestTrials, OfOneObjectiveAreOne) {
   study.trials.resize(2, {.params = {}, .reports = {{1, {"1"}}}, .moves = {}, .told = {}});
   study.trials[0].told = study.trials[1].told = TrialEnd::kComplete;
   study.best = 1;
-  EXPECT_EQ(best_trials(search, study), Trials({1}));
+  EXPECT_EQ(ended_with(search, study), Trials({1}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "control/best_so_far.h"
+#include "control/best_trials.h"
 #include "control/command_line.h"
 #include "control/exit_code.h"
 #include "control/first_failure.h"
@@ -117,8 +118,8 @@ void write_search(json::Writer& out, const model::SearchSpec& search, const brai
   const brain::Study& study = *step.study;
   out.key("search").begin_object();
   out.field("asked", static_cast<std::int64_t>(study.trials.size()));
-  if (study.best >= 0) write_best(out, search, study);
-  if (const auto leader = best_so_far(search, study)) write_best_so_far(out, search, step, *leader);
+  if (has_best(step)) write_best(out, search, study);
+  if (const auto leader = best_so_far(search, step)) write_best_so_far(out, search, step, *leader);
   out.key("objectives").begin_list();
   for (const model::Objective& objective : search.objectives) {
     out.begin_object().field("metric", objective.metric);

@@ -55,8 +55,7 @@ enum class Best : std::uint8_t { kNo, kYes, kNotTold };
 
 Best best_of(const brain::Job& job, StepIndex step, TaskIndex trial) {
   const model::SearchSpec& search = *searching_spec(job, step).search;
-  const brain::Study& study = *searching_step(job, step).study;
-  return is_best_trial(search, study, trial) ? Best::kYes : Best::kNo;
+  return is_best_trial(search, searching_step(job, step), trial) ? Best::kYes : Best::kNo;
 }
 
 void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index,
@@ -105,7 +104,7 @@ bool is_finished(const brain::Job& job, StepIndex step) {
 void write_trials(json::Writer& out, const brain::Job& job, StepIndex step, std::int64_t from,
                   std::int64_t end) {
   const std::vector<std::int64_t> best =
-      best_trials(*searching_spec(job, step).search, *searching_step(job, step).study);
+      best_trials(*searching_spec(job, step).search, searching_step(job, step));
   out.begin_list();
   for (std::int64_t at = from; at < end; ++at) {
     const bool marked = std::binary_search(best.begin(), best.end(), at);

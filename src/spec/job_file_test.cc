@@ -211,6 +211,36 @@ TEST(JobFile, CapacityKnowsGangsAndSharedNodes) {
             std::string::npos);
 }
 
+TEST(JobFile, SpotNodesThatWouldHoldItAreNamedAsTheRemedy) {
+  ParseContext with = context();
+  model::NodeInfo node;
+  node.id = NodeId("box");
+  node.capacity.milli_cpus = 1000;
+  node.capacity.memory = Bytes::gibi(8);
+  with.nodes = {node};
+  node.capacity.milli_cpus = 4000;
+  node.capacity.accelerators = {{"H100", 1}};
+  node.spot = true;
+  for (const char* name : {"s1", "s2"}) {
+    node.id = NodeId(name);
+    with.nodes.push_back(node);
+  }
+  for (const char* text : {"{run: a, resources: {cpus: 4}}", "{run: a, num_nodes: 3}",
+                           "{run: a, resources: {accelerators: H100:1}}"}) {
+    const std::string error = error_of(text, with);
+    EXPECT_NE(error.find("only with spot nodes"), std::string::npos) << error;
+    EXPECT_NE(error.find("--spot"), std::string::npos) << error;
+  }
+  EXPECT_EQ(error_of("{run: a, resources: {cpus: 4, spot: true}}", with), "no error");
+  EXPECT_NE(error_of("{run: a, resources: {cpus: 5}}", with).find("the largest, 's1', has 4"),
+            std::string::npos)
+      << "also with them there is no room";
+  const std::string error = error_of("{run: a, num_nodes: 4}", with);
+  EXPECT_NE(error.find("the nodes hold 1, spot nodes not counted"), std::string::npos) << error;
+  with.flags.spot = true;
+  EXPECT_EQ(error_of("{run: a, num_nodes: 3}", with), "no error");
+}
+
 TEST(JobFile, UnknownDevicesAreNamedAsTheCause) {
   ParseContext with = context();
   with.nodes.resize(1);

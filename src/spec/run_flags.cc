@@ -53,6 +53,7 @@ YamlDraft resources_node(const RunFlags& flags) {
   add_flag(*resources, "cpus", flags.cpus, "--cpus");
   add_flag(*resources, "memory", flags.memory, "--memory");
   add_flag(*resources, "accelerators", flags.gpus, "--gpus");
+  if (flags.spot) add_yaml(*resources, "spot", scalar("true", "--spot"));
   return resources;
 }
 

@@ -19,6 +19,7 @@ struct RunFlags {
   std::optional<std::string> cpus;            // --cpus 4
   std::optional<std::string> memory;          // --memory 8GB
   std::optional<std::string> gpus;            // --gpus H100:8
+  bool spot = false;                          // --spot
   std::optional<std::string> num_nodes;       // --num-nodes 2
   std::optional<std::string> procs_per_node;  // --procs-per-node 2
   std::optional<std::string> max_duration;    // --max-duration 2h

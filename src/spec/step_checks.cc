@@ -120,13 +120,6 @@ class AmountCheck {
       for (const auto& [name, count] : node.capacity.accelerators) known.insert(name);
     }
     fits_ = false;
-    if (const std::string node = spot_node_with(device); !node.empty()) {
-      scope_.refuse(resource_item(draft_, "accelerators"),
-                    "only spot nodes, which may be taken away at short notice, have the device '" +
-                        device + "': '" + node + "'",
-                    device, "write resources: {spot: true}, if the step can bear that");
-      return;
-    }
     const std::string& unknown = context_.devices_unknown;
     scope_.refuse(
         resource_item(draft_, "accelerators"),
@@ -135,14 +128,6 @@ class AmountCheck {
         device,
         known.empty() ? "declare a node that has it in " + context_.nodes_file
                       : "the devices are " + listed({known.begin(), known.end()}));
-  }
-
-  // The first of those that the step may not use; "" when none has it.
-  std::string spot_node_with(const std::string& device) const {
-    for (const model::NodeInfo& node : context_.nodes) {
-      if (node.spot && node.capacity.accelerators.contains(device)) return node.id.str();
-    }
-    return "";
   }
 
   void refuse(std::string_view key, const std::string& asked, const std::string& has,
@@ -195,6 +180,16 @@ std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& 
   return count;
 }
 
+void refuse_without_spot(const Scope& scope, const StepDraft& draft) {
+  const std::int32_t needed = draft.spec.num_nodes;
+  const std::string each = draft.spec.resources.describe();
+  scope.refuse(draft.resources ? *draft.resources : draft.item,
+               "only with spot nodes, which may be taken away at short notice, is there room for " +
+                   (needed == 1 ? each : std::to_string(needed) + " places of " + each),
+               each,
+               "write resources: {spot: true}, or run it with --spot, if the step can bear that");
+}
+
 // The nodes if several places of one gang might share each.
 std::vector<model::NodeInfo> sharing(std::vector<model::NodeInfo> nodes) {
   for (model::NodeInfo& node : nodes) node.colocate = true;
@@ -231,29 +226,26 @@ void check_capacity(const Scope& scope, const StepDraft& draft, const ParseConte
   if (context.nodes.empty()) return;
   if (draft.spec.is_external()) return;
   const std::vector<model::NodeInfo> nodes = usable(draft, context.nodes);
-  if (nodes.empty()) {
-    const Item& at = draft.resources ? *draft.resources : draft.item;
-    scope.refuse(at, "all nodes are spot nodes, which may be taken away at short notice", "",
-                 "write resources: {spot: true}, if the step can bear that");
-    return;
-  }
   check_budget(scope, draft, nodes, context);
-  if (!AmountCheck(scope, draft, nodes, context).run()) return;
   const std::int64_t needed = draft.spec.num_nodes;
   const std::int64_t found = places(draft, nodes, needed);
   CHECK(found <= needed, "places are counted up to what is needed");
   if (found >= needed) return;
+  if (places(draft, context.nodes, needed) >= needed) return refuse_without_spot(scope, draft);
+  if (!AmountCheck(scope, draft, context.nodes, context).run()) return;
   const std::string each = draft.spec.resources.describe();
+  const std::string left_out =
+      nodes.size() < context.nodes.size() ? ", spot nodes not counted" : "";
   if (found == 0) {
     const Item& at = draft.resources ? *draft.resources : draft.item;
-    scope.refuse(at, "no node has all of " + each + " at once", each,
+    scope.refuse(at, "no node has all of " + each + " at once" + left_out, each,
                  "ask for less" + or_more_nodes(context));
     return;
   }
   const bool would_share = places(draft, sharing(nodes), needed) >= needed;
   scope.refuse(place_of_size(draft),
                std::to_string(needed) + " places of " + each + " do not fit: the nodes hold " +
-                   std::to_string(found) + (would_share ? ", one each" : ""),
+                   std::to_string(found) + (would_share ? ", one each" : "") + left_out,
                std::to_string(needed),
                would_share
                    ? "let the places of a gang share a node: write colocate: true at the "

@@ -26,8 +26,7 @@ BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")
 # test must therefore be longer. Limits of what the product promises are each test's own.
 JOB_ENDS_S = 600
 
-# No turn of a daemon's loop may take longer: each test looks for the line that the daemon then writes. 20 ms but
-# for the start of a runner, which stands on the loop until the new process has its program: 24 ms on a busy machine.
+# No turn of a daemon's loop may take longer: each test looks for the line that the daemon then writes.
 TURN_MAX = "20ms"
 SLOW_TURN_MAX = "60ms"  # For an instrumented binary, which takes about three times as long.
 

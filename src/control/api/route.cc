@@ -50,6 +50,14 @@ Result<model::Principal> principal_of(const http::Request& request, const Accoun
 
 Async<http::Reply> refused(Error error) { co_return error; }
 
+Result<void> check_body(const Operation& operation, const http::Request& request) {
+  const bool is_read = !operation.body.empty() || !operation.other_bodies.empty();
+  if (is_read || request.body.empty() || request.body == "{}") return {};
+  return Error(Errc::kInvalid, "this request has no body, and one was sent")
+      .with_field("body")
+      .with_hint("what it can be told goes into the query, ?name=value: see /openapi.json");
+}
+
 Result<std::string> key_of(const http::Request& request) {
   std::string key(request.headers.find("idempotency-key").value_or(""));
   if (key.size() > kKeyBytesMax) {

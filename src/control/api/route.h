@@ -56,11 +56,16 @@ struct Route {
 
 Async<http::Reply> refused(Error error);
 
+// kInvalid for a request with a body that nobody would read.
+Result<void> check_body(const Operation& operation, const http::Request& request);
+
 // A route whose query is read, and described, by the fields of Query.
 template <typename Query, typename Routes>
 Route route(Operation operation, Routes& routes, Async<http::Reply> (Routes::*answer)(Ask, Query)) {
   CHECK(answer != nullptr, "a route that nobody answers");
-  Handle handle = [&routes, answer](Ask ask) {
+  Handle handle = [&routes, answer, operation](Ask ask) {
+    Result<void> body = check_body(operation, ask.request);
+    if (!body.ok()) return refused(std::move(body).error());
     Result<Query> query = read_query<Query>(ask.request);
     if (!query.ok()) return refused(std::move(query).error());
     return (routes.*answer)(std::move(ask), *std::move(query));

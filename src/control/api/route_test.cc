@@ -31,5 +31,18 @@ TEST(Principal, AsksForTheProjectOfThePath) {
   EXPECT_EQ(principal_of(request, kHome).error().field, "project");
 }
 
+TEST(Body, IsRefusedWhereNobodyReadsIt) {
+  http::Request request = http::Request::post("/api/v1/nodes/a:preempt");
+  const Operation preempt{.method = http::Method::kPost, .path = "/nodes/{name}:preempt"};
+  EXPECT_TRUE(check_body(preempt, request).ok());
+  request.body = "{}";
+  EXPECT_TRUE(check_body(preempt, request).ok()) << "which says nothing";
+  request.body = R"({"notice":"5s"})";
+  EXPECT_EQ(check_body(preempt, request).error().field, "body");
+  Operation submit = preempt;
+  submit.body = "Submission";
+  EXPECT_TRUE(check_body(submit, request).ok());
+}
+
 }  // namespace
 }  // namespace runnel::control
