@@ -155,6 +155,16 @@ Error taken_away(const Turn& turn, const TrialCall& input) {
                         (given_again ? "was given to somebody else" : "waits for who asks next"),
                     "report more often than the lease, or ask with a longer one; ask for another");
   }
+  const bool is_halted = turn.state().jobs.at(input.job).status == Status::kPaused;
+  if (status == Status::kPaused && !is_halted) {
+    return conflict(name_of(input) + " was paused by the pruner",
+                    "ask for another: runnel study ask " + input.job.str());
+  }
+  if (!model::is_end(status)) {
+    return conflict(name_of(input) + " was taken back when its study was halted",
+                    (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "Ask") +
+                        " again: runnel study ask " + input.job.str());
+  }
   return conflict(name_of(input) + " is already finished: " + std::string(model::to_string(status)),
                   "runnel study show " + input.job.str());
 }

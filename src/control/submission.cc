@@ -35,14 +35,20 @@ std::set<std::string> sources_of(const model::JobSpec& spec) {
 
 Result<SecretValues> values_of(const SecretPairs& pairs) {
   if (pairs.size() > kSecretsMax) {
-    return Error(Errc::kFull, "has more than " + std::to_string(kSecretsMax) + " values")
+    return Error(Errc::kInvalid, "has more than " + std::to_string(kSecretsMax) + " values")
         .with_field("secrets");
   }
   SecretValues values;
   for (const auto& [source, value] : pairs) {
     if (value.size() > kSecretBytesMax) {
-      return Error(Errc::kFull, "is longer than " + std::to_string(kSecretBytesMax) + " bytes")
-          .with_field("secrets." + source);
+      return Error(Errc::kInvalid, "is longer than " + std::to_string(kSecretBytesMax) + " bytes")
+          .with_field("secrets." + source)
+          .with_hint("hand over a file of it: file:/path");
+    }
+    if (value.find('\0') != std::string::npos) {
+      return Error(Errc::kInvalid, "holds a NUL byte, which no environment variable can")
+          .with_field("secrets." + source)
+          .with_hint("encode it, as with base64");
     }
     values[source] = value;
   }

@@ -173,6 +173,17 @@ TEST(Submission, NeverShowsAValueInAnError) {
   }
 }
 
+TEST(Submission, RefusesValuesOfSecretsThatNoTaskCouldHave) {
+  const std::string huge(kSecretBytesMax + 1, 's');
+  for (const std::string& value : {huge, std::string("a\\u0000b")}) {
+    const auto read =
+        read_submission(body(",\"secrets\":{\"env:TOKEN\":\"" + value + "\"}"), "ann");
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code, Errc::kInvalid) << "asked again it is refused again";
+    EXPECT_EQ(read.error().field, "secrets.env:TOKEN");
+  }
+}
+
 TEST(Submission, PlacesASyntaxErrorInTheBody) {
   auto read = read_submission("{\"spec\":\n  nonsense}", "ann");
   ASSERT_FALSE(read.ok());

@@ -259,7 +259,7 @@ NodeCore::Reported NodeCore::on_report(const model::RankReport& rank) {
   const auto found = attempts_.find(rank.attempt);
   if (found == attempts_.end()) return {};
   LocalAttempt& attempt = found->second;
-  CHECK(attempt.stage == Stage::kHandedOver, "news of an attempt that the runner does not have");
+  if (attempt.stage != Stage::kHandedOver) return {};  // The runner is wrong: it does not have it.
   Reported reported{attempt.wanted, !std::exchange(attempt.begun, true), false};
   const auto& ended = attempt.ended;
   const bool again = std::find(ended.begin(), ended.end(), rank.rank) != ended.end();

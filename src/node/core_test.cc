@@ -155,6 +155,12 @@ TEST_F(NodeCoreTest, WhatIsLetGoOfBeforeTheRunnerHasItIsNamedOnce) {
   EXPECT_EQ(forget(attempt(3)).let_go, std::vector<model::AttemptRef>{}) << "it runs: it is ended";
 }
 
+TEST_F(NodeCoreTest, NewsOfWhatTheRunnerDoesNotHaveChangeNothing) {
+  start(attempt(1));
+  EXPECT_FALSE(core_.on_report(rank_of(attempt(1), 0, true)).tell);
+  EXPECT_EQ(core_.find(attempt(1))->stage, Stage::kPreparing);
+}
+
 TEST_F(NodeCoreTest, WhoIsStoppedWhileItIsHeldBackNeverBegins) {
   model::AttemptRef next = attempt(1);
   next.attempt = AttemptNumber(next.attempt.value() + 1);

@@ -135,6 +135,20 @@ TEST_F(ArchivedApiTest, OneThatIsTriedAgainMeanwhileIsNoLeftover) {
   end_all(0);
 }
 
+TEST_F(ArchivedApiTest, AKeyWhoseJobWasDeletedSaysSo) {
+  http::Request request = http::Request::post("/api/v1/jobs", body_of({step("a")}));
+  request.headers.set("Idempotency-Key", "k1");
+  const http::Response made = ask(request);
+  ASSERT_EQ(made.status, 201);
+  const std::string job(made.headers.find("Location").value());
+  end_all(0);
+  ASSERT_LT(ask(http::Request{.method = http::Method::kDelete, .path = job}).status, 300);
+  const http::Response again = ask(request);
+  EXPECT_EQ(again.status, 410);
+  EXPECT_EQ(http::error_of(again).field, "Idempotency-Key");
+  EXPECT_NE(again.body.find("was deleted"), std::string::npos) << again.body;
+}
+
 TEST_F(ArchivedApiTest, NothingIsLeftOfADeletedOne) {
   const std::string id = submit({step("a")});
   end_all(3);

@@ -32,6 +32,13 @@ Result<Submission> read_body(const http::Request& request, const JobFileQuery& q
       .with_hint("send application/json with {\"spec\": ...}, or application/yaml");
 }
 
+Error deleted_since(const JobId& job) {
+  return Error(Errc::kGone, "this key made job " + job.str() + ", which was deleted since")
+      .with_field("Idempotency-Key")
+      .with_value(job.str())
+      .with_hint("submit it with another key");
+}
+
 // The version that If-Match asks for: "7" with its quotes, or "*" for any.
 Result<std::optional<EventSeq>> version_of(const http::Request& request) {
   const std::string_view text = request.headers.find("if-match").value_or("*");
@@ -114,7 +121,9 @@ Async<http::Reply> JobRoutes::submit(Ask ask, JobFileQuery query) {
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
   const JobId job = answer.outcome.job;
   if (answer.document.empty()) {  // A repeat of a submission whose job has left the state.
-    answer.document = CO_TRY(co_await jobs_.document(job, JobView::kFull));
+    Result<std::string> document = co_await jobs_.document(job, JobView::kFull);
+    if (!document.ok() && document.error().code == Errc::kNotFound) co_return deleted_since(job);
+    answer.document = CO_TRY(std::move(document));
   }
   co_return created(answer.document, job, answer.version);
 }
