@@ -50,14 +50,19 @@ std::string words_for(const SeenDevice& seen) {
 }  // namespace
 
 DeviceCensus::DeviceCensus(const std::vector<model::NodeInfo>& nodes) {
-  std::set<std::string> granted;
+  std::set<std::string> granted;  // By a node that does not withhold them,
+  std::set<std::string> anew;     // and goes on taking work.
   for (const model::NodeInfo& node : nodes) {
     if (node.withholds_devices) continue;
-    for (const auto& [kind, count] : node.capacity.accelerators) granted.insert(kind);
+    for (const auto& [kind, count] : node.capacity.accelerators) {
+      granted.insert(kind);
+      if (!node.draining) anew.insert(kind);
+    }
   }
   for (const model::NodeInfo& node : nodes) {
     for (const auto& [kind, count] : node.capacity.accelerators) {
-      const bool are_of_another = node.withholds_devices && granted.contains(kind);
+      const bool are_of_another = (node.withholds_devices && granted.contains(kind)) ||
+                                  (node.draining && anew.contains(kind));
       if (!are_of_another) declare(node.id, kind, count);
     }
   }

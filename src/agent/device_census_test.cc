@@ -170,6 +170,13 @@ TEST(DeviceCensus, ANodeThatWasRenamedKnowsWhichIsMissing) {
   EXPECT_EQ(missing(later, "new"), Indices{1});
   later.take(look({0, 2}), {});
   EXPECT_EQ(missing(later, "new"), (Indices{1, 3})) << "each keeps its index";
+
+  model::NodeInfo drains = node_with("old", {{"H100", 4}});
+  drains.draining = true;
+  DeviceCensus meanwhile({drains, node_with("new", {{"H100", 4}})});
+  meanwhile.remember(first.known());
+  meanwhile.take(look({0, 2, 3}), {});
+  EXPECT_EQ(missing(meanwhile, "new"), Indices{1}) << "what still runs on the old one has none";
 }
 
 TEST(DeviceCensus, EachKindIsOfTheNodeThatDeclaresIt) {

@@ -137,6 +137,7 @@ void SimControl::start() {
 
 void SimControl::opened() {
   troubled_at_ = agenda_.now();
+  heard_at_.clear();
   control::Nodes& nodes = daemon_->controller().nodes();
   std::vector<model::NodeInfo> declared;
   for (const auto& [id, info] : declared_) {
@@ -259,6 +260,7 @@ void SimControl::receive(std::shared_ptr<const node::Up> message) {
   if (!up() || !declared_.contains(message->node)) return;  // Nobody speaks for it any more.
   daemon_->post([this, message = std::move(message)] {
     messages_.hears(*message, agenda_.now());
+    heard_at_[message->node] = agenda_.now();
     daemon_->controller().nodes().hear(*message);
     messages_.heard();
   });
@@ -284,14 +286,28 @@ Async<void> SimControl::look_for_overdue() {
   }
 }
 
+// A node that is up, and of which nothing was heard for longer than its lease since control last was
+// in trouble.
+std::string SimControl::find_silent(Time troubled) const {
+  for (const auto& [id, node] : state().nodes) {
+    const auto heard = heard_at_.find(id);
+    const Time since = heard == heard_at_.end() ? troubled : std::max(troubled, heard->second);
+    if (node.up && agenda_.now() - since > kLease + kOverdueSlack) {
+      return "node " + id.str() + " should have been given up";
+    }
+  }
+  return "";
+}
+
 void SimControl::check_overdue() {
   const Time troubled = std::max(troubled_at_, slow_until_ + kOneSlowCall);
   const std::string before = std::exchange(late_, "");
   if (agenda_.now() - troubled < kOverdueSlack || !settled() || !violation_.empty()) return;
+  violation_ = find_silent(troubled);
   late_ = check_nothing_overdue(state(), daemon_->controller().writer().now(), kOverdueSlack);
   if (late_ != before) late_since_ = agenda_.now();
   // A retry without a pause has no time from which it is due, and ends that move may let it fit.
-  if (agenda_.now() - late_since_ >= kOverdueSlack) violation_ = late_;
+  if (violation_.empty() && agenda_.now() - late_since_ >= kOverdueSlack) violation_ = late_;
 }
 
 }  // namespace runnel::sim

@@ -96,6 +96,7 @@ class SimControl {
   Async<void> watch();
 
   Async<void> look_for_overdue();
+  std::string find_silent(Time troubled) const;
   void check_overdue();
 
   Agenda& agenda_;
@@ -119,10 +120,11 @@ class SimControl {
   std::unique_ptr<Daemon> daemon_;
   std::int64_t life_ = 0;
   Time frozen_until_;
-  Time troubled_at_;  // When it last could not do what it should.
-  Time slow_until_;   // The disk.
-  std::string late_;  // What the last look found overdue,
-  Time late_since_;   // and the first look that found it.
+  std::map<NodeId, Time> heard_at_;  // In this life.
+  Time troubled_at_;                 // When it last could not do what it should.
+  Time slow_until_;                  // The disk.
+  std::string late_;                 // What the last look found overdue,
+  Time late_since_;                  // and the first look that found it.
 };
 
 }  // namespace runnel::sim

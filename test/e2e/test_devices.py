@@ -172,18 +172,25 @@ def test_a_device_that_is_missing_when_its_node_is_renamed_is_granted_to_nobody(
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(EIGHT)
     nvml = FakeNvml(runnel, 8)
-    runnel.up(WAITS)
+    job = runnel.up("run: sleep 1000\ngrace: 100ms\n")  # The home goes on, and the old node drains.
     runnel.until(lambda: (runnel.home / "devices.json").exists())
     nvml.have([0, 1, 2, 4, 5, 6, 7])
     runnel.until(lambda: quarantined(runnel), timeout=60)
     (runnel.home / "nodes.yaml").write_text(EIGHT.replace("gpu", "new"))
 
-    def lost_by(node):
-        found = [one for one in runnel.json("nodes")["nodes"] if one["id"] == node]
+    def lost_by_new():
+        found = [one for one in runnel.json("nodes")["nodes"] if one["id"] == "new"]
         return [device["index"] for one in found for device in one["devices"].get("quarantined", [])]
 
-    runnel.until(lambda: lost_by("new"), timeout=60)
-    assert lost_by("new") == [3]
+    runnel.until(lost_by_new, timeout=60)
+    assert lost_by_new() == [3], "beside the node that drains"
+    runnel.run("cancel", job)
+    tasks = runnel.up(WAITS)
+    runnel.until(lambda: len(lines(runnel, tasks, "begun")) == 7)
+    assert sorted(line.split()[1] for line in lines(runnel, tasks, "begun")) == list("0124567")
+    (runnel.home / "jobs" / tasks / "shared/go").touch()
+    runnel.run("cancel", tasks)
+    runnel.wait(tasks)
 
 
 def test_a_machine_with_devices_needs_no_declaration(runnel):
