@@ -89,7 +89,9 @@ void Nodes::hear(node::Up message) {
   switch (session_of(message.node).receive(message, member, clock_.boot())) {
     case node::Taking::kDropped: return;
     case node::Taking::kAsks: return ask(message);
-    case node::Taking::kJoins: return begin(on_join(join_of(std::move(message)), up));
+    case node::Taking::kJoins:
+      session_of(message.node).join_comes(up);
+      return begin(join(join_of(std::move(message)), up));
     case node::Taking::kReports: return begin(on_report(report_of(message), up));
     case node::Taking::kBeats: return;
     case node::Taking::kLeaves: return begin(leave(std::move(message)));
@@ -117,7 +119,6 @@ Async<Outcome> Nodes::decide_join(model::NodeJoin join, node::UpSequence up) {
   const NodeId node = join.node.id;
   const std::vector<model::RankReport> inventory = join.ranks;
   node::NodeSession& session = session_of(node);
-  session.join_comes(up);
   const OnDecided on_decided = [this, &session, node, up, &inventory](const Outcome& decided) {
     CHECK(decided.last_event == writer_.state().last_event, "a difference of another moment");
     std::optional<model::NodeOrders> difference;
@@ -129,6 +130,11 @@ Async<Outcome> Nodes::decide_join(model::NodeJoin join, node::UpSequence up) {
 }
 
 Async<void> Nodes::on_join(model::NodeJoin join, node::UpSequence up) {
+  session_of(join.node.id).join_comes(up);
+  return this->join(std::move(join), up);
+}
+
+Async<void> Nodes::join(model::NodeJoin join, node::UpSequence up) {
   node::NodeSession& session = session_of(join.node.id);
   Result<Outcome> outcome = co_await decide_join(std::move(join), up);
   std::optional<model::NodeOrders> difference = session.join_done(up, outcome.ok());

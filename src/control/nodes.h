@@ -81,6 +81,8 @@ class Nodes {
   void ask(const node::Up& message);
   Async<void> leave(node::Up message);
   void send(model::NodeOrders orders);
+  // Of a join that has come: see on_join().
+  Async<void> join(model::NodeJoin join, node::UpSequence up);
   Async<Outcome> decide_join(model::NodeJoin join, node::UpSequence up);
   Async<void> forget(NodeId node, std::vector<model::RankReport> ended);
   Async<void> keep_leases(Duration lease);

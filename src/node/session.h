@@ -47,6 +47,7 @@ class NodeSession {
 
   // --- Deciding, which may wait for the disk and be done twice.
 
+  // In the turn in which it is received: what is heard next may end the link again.
   void join_comes(UpSequence up);
   // Whether the join still counts, right before it is decided. kPrecondition.
   Result<void> check_join(UpSequence up) const;
