@@ -286,8 +286,8 @@ Async<void> SimControl::look_for_overdue() {
   }
 }
 
-// A node that is up, and of which nothing was heard for longer than its lease since control last was
-// in trouble.
+// A node that is up, and of which nothing was heard for longer than its lease since control last
+// was in trouble.
 std::string SimControl::find_silent(Time troubled) const {
   for (const auto& [id, node] : state().nodes) {
     const auto heard = heard_at_.find(id);

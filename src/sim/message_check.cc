@@ -14,9 +14,11 @@ bool MessageCheck::knows_all_orders(const node::Up& message) const {
 void MessageCheck::hears(const node::Up& message, Time now) {
   node::UpSequence& newest = newest_[message.node];
   is_stale_ = message.stamp.up <= newest;
+  if (message.stamp.up.value() > newest.value() + 1) behind_.insert(message.node);
   newest = std::max(newest, message.stamp.up);
   const auto* inventory = std::get_if<node::Inventory>(&message.what);
   if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
+  behind_.erase(message.node);
   std::vector<Reported>& heard = inventories_[message.node];
   if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
   heard.push_back(
@@ -27,6 +29,9 @@ void MessageCheck::hears(const node::Up& message, Time now) {
 
 std::string MessageCheck::sends(const model::NodeOrders& orders) {
   sent_[orders.node] = {orders.epoch, orders.sequence};
+  if (!empty(orders) && behind_.contains(orders.node)) {
+    return "node " + orders.node.str() + " gets orders though a message of it is missing";
+  }
   if (!is_stale_) return "";
   return "a message of node " + orders.node.str() +
          " is answered that was heard before, or is older than one that was";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace runnel::sim {
 //
 // Contract: each function answers with what is broken, or nothing. A message that was heard, or is
 //           older than one that was, is not answered; a node joins only by an inventory that knows
-//           all orders sent to it, and of these by the newest that has come before this moment.
+//           all orders sent to it, and of these by the newest that has come before this moment. A
+//           node of which a message is missing gets no orders until it has sent such an inventory.
 // Why:      each of these rules stands before others (incarnations, numbers of orders), so that
 //           breaking one of them alone starts nothing twice: only the rule itself tells.
 class MessageCheck {
@@ -47,7 +49,8 @@ class MessageCheck {
   std::map<NodeId, node::UpSequence> newest_;  // Reported.
   // That a node may join by: the newest, those of the same moment, and the one before.
   std::map<NodeId, std::vector<Reported>> inventories_;
-  bool is_stale_ = false;  // The message that is heard now.
+  std::set<NodeId> behind_;  // Nodes of which a message is missing.
+  bool is_stale_ = false;    // The message that is heard now.
 };
 
 }  // namespace runnel::sim

@@ -51,6 +51,24 @@ class MessageCheckTest : public ::testing::Test {
   Time now_ = Time::from_millis(1'000);
 };
 
+TEST_F(MessageCheckTest, MissesNoOrdersForANodeOfWhichAMessageIsMissing) {
+  const auto sends_some = [this](std::int64_t sequence) {
+    model::NodeOrders some = orders(sequence);
+    some.forget.emplace_back();
+    return check_.sends(some);
+  };
+  hears(beat(1));
+  EXPECT_EQ(sends_some(1), "");
+  hears(beat(3));
+  EXPECT_EQ(check_.sends(orders(2)), "") << "it is asked";
+  hears(inventory(4, 1));
+  EXPECT_NE(sends_some(3), "") << "that was made before the question";
+  hears(inventory(5, 3));
+  EXPECT_EQ(sends_some(4), "") << "an inventory says all that the message said";
+  hears(beat(7));
+  EXPECT_NE(sends_some(5), "") << "a later one is missing";
+}
+
 TEST_F(MessageCheckTest, MissesNoAnswerToAnOldMessage) {
   EXPECT_EQ(answers(beat(3), 1), "");
   EXPECT_NE(answers(beat(3), 2), "");
