@@ -177,7 +177,10 @@ Async<void> Agent::keep_runner() {
       Result<void> ended = co_await runner_.serve(
           stop, [this](runner::Message message) { return take_message(std::move(message)); });
       CO_TRY(stop.check());
-      lose_runner(ended.ok() ? "the runner has ended" : ended.error().to_string());
+      lose_runner();
+      const bool is_there = std::exchange(hung_up_, false);
+      const std::string why = ended.ok() ? "the runner has ended" : ended.error().to_string();
+      if (!is_there) events_.on_runner_lost(why);
     }
     Result<void> met = co_await meet_runner();
     CO_TRY(stop.check());
@@ -190,10 +193,15 @@ Async<void> Agent::keep_runner() {
   co_return {};
 }
 
-void Agent::lose_runner(std::string reason) {
+void Agent::lose_runner() {
   ready_ = false;
   for (auto& [id, core] : cores_) core.lose_runner();
-  events_.on_runner_lost(std::move(reason));
+}
+
+// It is there: the next connection begins with its inventory.
+void Agent::join_again() {
+  hung_up_ = runner_.connected();
+  runner_.hang_up();
 }
 
 Async<void> Agent::take_message(runner::Message message) {

@@ -120,8 +120,8 @@ class Agent {
   Async<void> meet_runner();
   Async<void> keep_runner();
   // All nodes that are not away join anew.
-  void join_again() { runner_.hang_up(); }
-  void lose_runner(std::string reason);
+  void join_again();
+  void lose_runner();
   Async<void> take_message(runner::Message message);
   // All that the runner has, which it tells in parts.
   void begin_inventory();
@@ -176,6 +176,7 @@ class Agent {
   bool crashed_idle_ = false;  // The runner before, while nothing ran.
   bool started_ = false;
   bool ready_ = false;            // All nodes have joined.
+  bool hung_up_ = false;          // The connection ends because it was asked to.
   std::int64_t inventories_ = 0;  // That began.
   bool joined_once_ = false;
   std::optional<Error> refused_;  // By the first runner that was met.

@@ -656,6 +656,7 @@ TEST_F(AgentTest, ANodeThatWasTakenAwayJoinsOnceItIsBack) {
   EXPECT_FALSE(control.ends.contains({order.attempt, 0})) << "who is away tells nothing";
   control.agent().bring_back(a);
   ASSERT_TRUE(control.wait([&] { return control.joins.size() == 3; }));
+  EXPECT_TRUE(control.losses.empty()) << "the runner was there all the time";
 }
 
 TEST_F(AgentTest, TellsOfOutputAtOnce) {

@@ -162,7 +162,7 @@ Error taken_away(const Turn& turn, const TrialCall& input) {
   }
   if (!model::is_end(status)) {
     return conflict(name_of(input) + " was taken back when its study was halted",
-                    (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "Ask") +
+                    (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "ask") +
                         " again: runnel study ask " + input.job.str());
   }
   return conflict(name_of(input) + " is already finished: " + std::string(model::to_string(status)),

@@ -131,9 +131,9 @@ std::string holders_table(const json::Value& answer) {
 
 // "H100:3 of gpu is missing since 2 minutes ago: NVML: GPU is lost": a line each, whatever is asked
 // for, with what to do.
-std::string quarantine_text(const json::Value& answer) {
+std::string quarantine_text(const json::Value::List& nodes) {
   std::string text;
-  for (const json::Value& node : list_at(answer, "nodes")) {
+  for (const json::Value& node : nodes) {
     const json::Value* devices = node.find("devices");
     if (devices == nullptr) continue;
     for (const json::Value& device : list_at(*devices, "quarantined")) {
@@ -151,7 +151,8 @@ std::string quarantine_text(const json::Value& answer) {
 
 std::string nodes_text(const json::Value& answer, Output output) {
   if (output == Output::kName) return names_of(answer);
-  return nodes_table(members_of(answer, output)) + quarantine_text(answer) +
+  return nodes_table(members_of(answer, output)) +
+         quarantine_text(members_of(answer, Output::kHuman)) +
          (output == Output::kWide ? holders_table(answer) : "");
 }
 
