@@ -200,7 +200,7 @@ void Agent::lose_runner() {
 
 // It is there: the next connection begins with its inventory.
 void Agent::join_again() {
-  hung_up_ = runner_.connected();
+  hung_up_ = hung_up_ || runner_.connected();
   runner_.hang_up();
 }
 

@@ -147,7 +147,7 @@ void SimRunner::check_alone(const Attempt& attempt) {
   if (truth_.lied_about.contains(ref)) return;
   for (const SimRunner* node : nodes_) {
     const std::optional<model::AttemptRef> other = node->running_beside(ref);
-    if (!other || truth_.lied_about.contains(*other)) continue;
+    if (!other) continue;
     truth_.violation = model::to_string(ref) + " began on " + node_.str() + " beside " +
                        model::to_string(*other) + " on " + node->node_.str();
   }
@@ -157,7 +157,8 @@ std::optional<model::AttemptRef> SimRunner::running_beside(const model::AttemptR
   const model::AttemptRef first{ref.task, AttemptNumber()};
   for (auto other = attempts_.lower_bound(first); other != attempts_.end(); ++other) {
     if (other->first.task != ref.task) break;
-    if (other->first != ref && other->second.phase == Phase::kRunning) return other->first;
+    if (other->first == ref || other->second.phase != Phase::kRunning) continue;
+    if (!truth_.lied_about.contains(other->first)) return other->first;
   }
   return std::nullopt;
 }

@@ -82,7 +82,7 @@ class SimRunner {
   void run(Attempt& attempt);
   void check_devices(const Attempt& attempt);
   void check_alone(const Attempt& attempt);
-  // Another attempt of its task that runs on this node.
+  // Another attempt of its task that runs on this node, of which nobody lied.
   std::optional<model::AttemptRef> running_beside(const model::AttemptRef& ref) const;
   static std::vector<std::string> devices_in_use(const Attempt& attempt);
   void plan_poison(const Attempt& attempt);
