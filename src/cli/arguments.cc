@@ -443,6 +443,15 @@ std::string nearest_command(const std::string& word) {
   return nearest(word, names);
 }
 
+// The dashes, which all flags share, would make any two short ones near each other.
+std::string nearest_flag(const std::string& typed, const std::vector<std::string>& known) {
+  std::vector<std::string_view> bare;
+  bare.reserve(known.size());
+  for (const std::string& flag : known) bare.push_back(std::string_view(flag).substr(2));
+  const std::string near = nearest(std::string_view(typed).substr(2), bare);
+  return near.empty() ? near : "--" + near;
+}
+
 // The flag of the command that comes nearest to one of the words; "" when all are known or strange.
 std::string meant_flag(const CLI::App& command, const std::vector<std::string>& words) {
   std::vector<std::string> known;
@@ -451,13 +460,12 @@ std::string meant_flag(const CLI::App& command, const std::vector<std::string>& 
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
   }
-  const std::vector<std::string_view> names(known.begin(), known.end());
   for (const std::string& word : words) {
     const std::string typed = word.substr(0, word.find('='));
-    if (!typed.starts_with("--") || std::find(names.begin(), names.end(), typed) != names.end()) {
+    if (!typed.starts_with("--") || std::find(known.begin(), known.end(), typed) != known.end()) {
       continue;
     }
-    const std::string near = nearest(typed, names);
+    const std::string near = nearest_flag(typed, known);
     if (!near.empty()) return "there is no " + printable(typed) + "; did you mean " + near + "?";
   }
   return "";
@@ -511,10 +519,17 @@ std::string unknown_verb(const CLI::App& noun, const std::vector<std::string>& w
          (near.empty() ? "" : "; did you mean '" + noun.get_name() + " " + near + "'?");
 }
 
+// `secret list`: CLI11 takes the first word that it knows for the command.
+bool begins_with_a_command(const Parser& parser, const std::vector<std::string>& words) {
+  const std::vector<const CLI::App*> known = parser.app.get_subcommands(nullptr);
+  return std::any_of(known.begin(), known.end(),
+                     [&](const CLI::App* each) { return each->check_name(words[0]); });
+}
+
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
                         const std::string& what) {
   std::string text = "runnel: " + printable(what);
-  if (parser.chosen() == &parser.app && !words.empty() && words[0][0] != '-') {
+  if (!words.empty() && !words[0].starts_with('-') && !begins_with_a_command(parser, words)) {
     text = "runnel: there is no command '" + printable(words[0]) + "'";
     const std::string near = nearest_command(words[0]);
     if (!near.empty()) text += "; did you mean '" + near + "'?";

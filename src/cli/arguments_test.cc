@@ -107,6 +107,9 @@ TEST(Arguments, AVersionGoesOutAndComesInAsAStream) {
 
 TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
+  EXPECT_EQ(parse({"secret", "list"}).error,
+            "runnel: there is no command 'secret'\nrunnel --help lists the commands\n")
+      << "`list` is a command";
 }
 
 TEST(Arguments, AnUnknownVerbGetsTheNearestOne) {
@@ -187,6 +190,7 @@ TEST(Arguments, CompletionKnowsEveryCommand) {
 TEST(Arguments, NearMissesGetAHint) {
   EXPECT_NE(parse({"run", "--num_nodes", "2", "a.yaml"}).error.find("did you mean --num-nodes"),
             std::string::npos);
+  EXPECT_EQ(parse({"run", "--time", "5", "a.yaml"}).error.find("did you mean"), std::string::npos);
   EXPECT_NE(parse({"run", "--gpu=1", "a.yaml"}).error.find("did you mean --gpus"),
             std::string::npos);
   EXPECT_NE(parse({"squeu"}).error.find("did you mean 'squeue'"), std::string::npos);

@@ -79,6 +79,8 @@ TEST(RunFlags, ErrorsNameTheFlag) {
   flags.gpus = "8";
   EXPECT_EQ(flags_error_of(flags),
             "--gpus: '8' does not name a device; write a name and a count, such as H100:8");
+  flags.gpus = "0";
+  EXPECT_EQ(flags_error_of(flags), "--gpus: '0' does not name a device; leave it out for none");
 }
 
 TEST(RunFlags, CapacityIsCheckedToo) {

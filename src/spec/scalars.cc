@@ -111,7 +111,9 @@ void add_device(Scope& scope, const Item& item, std::string_view name, std::stri
                 Accelerators& out) {
   if (integer_of(name)) {
     return scope.refuse(item, in_quotes(name) + " does not name a device", shown(name),
-                        "write a name and a count, such as H100:" + shown(name));
+                        integer_of(name) == 0
+                            ? "leave it out for none"
+                            : "write a name and a count, such as H100:" + shown(name));
   }
   if (name.ends_with('+') || (!name.empty() && is_digit(name[0]) && parse_bytes(name).ok())) {
     return refuse_unsupported(

@@ -86,6 +86,41 @@ def test_a_search_of_a_page_runs(runnel, page):
     assert job_files(page) or page.stem in ("auto", "quality")  # These compare methods.
 
 
+def shell_of(page):
+    return "".join(re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
+
+
+def test_the_guide_to_spot_nodes_runs(runnel):
+    page = ROOT / "docs" / "guides" / "spot.md"
+    nodes, = [block for block in re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+              if block.startswith("nodes:")]
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(nodes)
+    job_file, = job_files(page)
+    runnel.file(job_file, "fits.yaml")
+    up, preempt, look, wait, show = [line.split("#")[0].split()[1:] for line in shell_of(page).splitlines()]
+    job = runnel.run(*up).strip()
+    runnel.until(lambda: "step 3" in runnel.run("logs", job))
+    runnel.run(*preempt)
+    assert "leaving" in runnel.run(*look)
+    runnel.run(*[word.replace("ID", job) for word in wait])
+    tasks = runnel.json(*[word.replace("ID", job) for word in show], "--task", "0")
+    assert [attempt["status"] for attempt in tasks["attempts"]] == ["PREEMPTED", "SUCCEEDED"], tasks
+    saved, = runnel.home.glob(f"jobs/{job}/**/ckpt/step")
+    steps = [int(step) for step in re.findall(r"^step (\d+)$", runnel.run("logs", job), re.MULTILINE)]
+    again = int(saved.read_text())
+    assert 3 <= again < 50 and steps == [*range(again + 1), *range(again, 51)]
+
+
+def test_the_guide_to_the_http_api_runs(runnel):
+    script = shell_of(ROOT / "docs" / "guides" / "http.md")
+    env = {**runnel.env, "PATH": f"{runnel.binary.parent}:{runnel.env['PATH']}"}
+    done = subprocess.run(["bash", "-euc", script], cwd=runnel.work, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "}\nhello\n" in done.stdout and '"code":"conflict"' in done.stdout and '"deleted":true' in done.stdout, done.stdout
+    assert runnel.json("ps", "-a")["jobs"] == []
+
+
 REPORTS = """
 name: project
 steps:
