@@ -11,13 +11,16 @@
 #include "volume/delete.h"
 #include "volume/fsck.h"
 #include "volume/gc.h"
+#include "volume/testing/disturbed_store.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
 namespace {
 
+using testing::BusyStore;
 using testing::Contents;
 using testing::MemoryVolume;
+using testing::ShortLivedStore;
 
 class CloneTest : public ::testing::Test {
  protected:
@@ -149,31 +152,12 @@ TEST_F(CloneTest, MistakesAreNamed) {
   MUST(try_clone("latest", "more"));
 }
 
-// Ends, with all of its process, before one of its puts.
-class MortalStore final : public object::ForwardingStore {
- public:
-  MortalStore(object::ObjectStore& inner, int puts) : ForwardingStore(inner), puts_(puts) {}
-  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
-                         async::StopToken stop) override {
-    if (puts_-- <= 0) co_return Error(Errc::kCancelled, "killed");
-    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
-                                   std::move(stop));
-  }
-  Async<void> remove(std::string key, async::StopToken stop) override {
-    if (puts_ <= 0) co_return Error(Errc::kCancelled, "killed");
-    co_return co_await inner().remove(std::move(key), std::move(stop));
-  }
-
- private:
-  int puts_;
-};
-
 TEST_F(CloneTest, KilledBeforeAnyPutItIsThereOrCanBeMadeAgain) {
   int killed = 0;
   for (int puts = 0;; ++puts) {
     SCOPED_TRACE("killed after " + std::to_string(puts) + " puts");
     const std::string name = "c" + std::to_string(puts);
-    MortalStore mortal(data_.store(), puts);
+    ShortLivedStore mortal(data_.store(), puts);
     const VolumeContext context{mortal, env::real_clock(), data_.random(), {}};
     Volume origin = data_.run(Volume::open(context, "data"));
     const bool whole = data_.try_run(clone_volume(context, origin, "latest", name)).ok();
@@ -189,28 +173,6 @@ TEST_F(CloneTest, KilledBeforeAnyPutItIsThereOrCanBeMadeAgain) {
   }
   EXPECT_EQ(killed, 4) << "promise, manifest, head, and the word that it is made";
 }
-
-// Somebody works on the volume at the moment when an object, as the clone's head, is put for the
-// first time, or a later one.
-class BusyStore final : public object::ForwardingStore {
- public:
-  BusyStore(object::ObjectStore& inner, std::string key, std::function<Async<void>()> work,
-            int put = 1)
-      : ForwardingStore(inner), key_(std::move(key)), work_(std::move(work)), left_(put) {}
-  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
-                         async::StopToken stop) override {
-    if (key == key_ && --left_ == 0) CO_TRY(co_await std::exchange(work_, nothing)());
-    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
-                                   std::move(stop));
-  }
-
- private:
-  static Async<void> nothing() { co_return {}; }
-
-  const std::string key_;
-  std::function<Async<void>()> work_;
-  int left_;
-};
 
 Async<void> collect_beside(async::EventLoop& loop, Volume& volume) {
   CO_TRY(co_await collect_garbage(loop, env::real_clock(), volume, {.wait = false}, {}));

@@ -15,13 +15,16 @@
 #include "volume/pack.h"
 #include "volume/put.h"
 #include "volume/tag.h"
+#include "volume/testing/disturbed_store.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
 namespace {
 
+using testing::BusyStore;
 using testing::Contents;
 using testing::MemoryVolume;
+using testing::ShortLivedStore;
 
 class DeleteTest : public ::testing::Test {
  protected:
@@ -173,25 +176,6 @@ TEST_F(DeleteTest, WhoReadsOrWritesIsNamed) {
   MUST(try_delete("data"));
 }
 
-// Does something at the moment when an object of these keys is put for the first time.
-class StoreWithCompany final : public object::ForwardingStore {
- public:
-  StoreWithCompany(object::ObjectStore& inner, std::function<Async<void>()> work,
-                   std::string keys = "data/head")
-      : ForwardingStore(inner), keys_(std::move(keys)), work_(std::move(work)) {}
-  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
-                         async::StopToken stop) override {
-    const auto work = key.starts_with(keys_) ? std::exchange(work_, {}) : nullptr;
-    if (work) CO_TRY(co_await work());
-    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
-                                   std::move(stop));
-  }
-
- private:
-  const std::string keys_;
-  std::function<Async<void>()> work_;
-};
-
 // `before`: the volume as it was.
 Async<void> open_and_delete(async::EventLoop& loop, VolumeContext context, std::string name,
                             std::optional<Volume>& before) {
@@ -229,7 +213,7 @@ Async<void> begin_to_read(Volume& reader) {
 
 TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
   Volume reader = MUST(try_open("data"));
-  StoreWithCompany busy(data_.store(), [&] { return begin_to_read(reader); });
+  BusyStore busy(data_.store(), "data/head", [&] { return begin_to_read(reader); });
   EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
   EXPECT_EQ(try_open("data").error().message, "volume data is being deleted");
   EXPECT_EQ(data_.try_run(Volume::create(context(), "data")).error().message,
@@ -244,9 +228,7 @@ TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
 // Its session comes after the last look at the sessions.
 TEST_F(DeleteTest, WhoBeginsTooLateLeavesNoSession) {
   std::optional<Volume> before;
-  StoreWithCompany store(
-      data_.store(), [&] { return open_and_delete(*data_.loop(), context(), "data", before); },
-      "data/s/");
+  BusyStore store(data_.store(), "data/s/", [&] { return open_and_delete(*data_.loop(), context(), "data", before); });
   Volume late = data_.run(Volume::open({store, env::real_clock(), data_.random(), {}}, "data"));
   const Error error = data_.try_run(late.begin_writing(session_of_this_process("put"))).error();
   EXPECT_EQ(error.message, "volume data was deleted");
@@ -260,7 +242,7 @@ Async<void> begin_to_write(Volume& writer) {
 // Its beat reads a head that is being deleted, too: what it holds stays.
 TEST_F(DeleteTest, AWriterThatBeatsMeanwhilePublishesNothing) {
   Volume late = MUST(try_open("data"));
-  StoreWithCompany busy(data_.store(), [&] { return begin_to_write(late); });
+  BusyStore busy(data_.store(), "data/head", [&] { return begin_to_write(late); });
   EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
   data_.run(late.keep_session([] { return std::set<std::string>(); }));
   Edit root = Edit::folder();
@@ -291,7 +273,7 @@ class StoreOfAReader final : public object::ForwardingStore {
 TEST_F(DeleteTest, WhatALastReaderHeldGoesToo) {
   Volume reader = MUST(try_open("data"));
   std::int64_t held = 0;
-  StoreWithCompany begins(data_.store(), [&] { return begin_to_read(reader); });
+  BusyStore begins(data_.store(), "data/head", [&] { return begin_to_read(reader); });
   StoreOfAReader ends(begins, [&] {
     held = data_.objects("p/");
     return reader.end_session();
@@ -308,7 +290,7 @@ Async<void> make_clone(VolumeContext context, Volume& origin) {
 
 TEST_F(DeleteTest, ACloneThatIsMadeMeanwhileIsSafe) {
   Volume origin = MUST(try_open("data"));
-  StoreWithCompany busy(data_.store(), [&] { return make_clone(context(), origin); });
+  BusyStore busy(data_.store(), "data/head", [&] { return make_clone(context(), origin); });
   EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
   Volume mine = MUST(try_open("mine"));
   EXPECT_TRUE(data_.run(check_volume(*data_.loop(), mine, {}, {})).damages.empty());
@@ -343,9 +325,7 @@ Async<void> create_and_delete(async::EventLoop& loop, VolumeContext context, std
 
 // The gc of one that had its name meanwhile has taken its manifest.
 TEST_F(DeleteTest, ACloneTakesNoPlaceThatWasTakenMeanwhile) {
-  StoreWithCompany busy(
-      data_.store(), [&] { return create_and_delete(*data_.loop(), context(), "mine"); },
-      "mine/head");
+  BusyStore busy(data_.store(), "mine/head", [&] { return create_and_delete(*data_.loop(), context(), "mine"); });
   const VolumeContext of_clone{busy, env::real_clock(), data_.random(), {}};
   const auto clone = [&] {
     return data_.try_run(clone_volume(of_clone, data_.volume(), "latest", "mine"));
@@ -359,7 +339,7 @@ TEST_F(DeleteTest, ACloneTakesNoPlaceThatWasTakenMeanwhile) {
 TEST_F(DeleteTest, ACloneWaitsForTheEndOfADeletion) {
   MemoryVolume mine(data_, "latest", "mine");
   Volume reader = MUST(try_open("mine"));
-  StoreWithCompany begins(data_.store(), [&] { return begin_to_read(reader); }, "mine/head");
+  BusyStore begins(data_.store(), "mine/head", [&] { return begin_to_read(reader); });
   EXPECT_EQ(try_delete_in(begins, "mine").error().code, Errc::kConflict);
   const auto clone = [&] {
     return data_.try_run(clone_volume(context(), data_.volume(), "latest", "mine"));
@@ -393,30 +373,10 @@ Async<void> put_more(async::EventLoop& loop, Volume& volume) {
 
 TEST_F(DeleteTest, AVersionThatIsPublishedMeanwhileGoesWithIt) {
   Volume other = MUST(try_open("data"));
-  StoreWithCompany busy(data_.store(), [&] { return put_more(*data_.loop(), other); });
+  BusyStore busy(data_.store(), "data/head", [&] { return put_more(*data_.loop(), other); });
   MUST(try_delete_in(busy, "data"));
   EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
 }
-
-// Ends, with all of its process, before one of its changes.
-class ShortLivedStore final : public object::ForwardingStore {
- public:
-  ShortLivedStore(object::ObjectStore& inner, int changes)
-      : ForwardingStore(inner), changes_(changes) {}
-  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
-                         async::StopToken stop) override {
-    if (changes_-- <= 0) co_return Error(Errc::kCancelled, "killed");
-    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
-                                   std::move(stop));
-  }
-  Async<void> remove(std::string key, async::StopToken stop) override {
-    if (changes_-- <= 0) co_return Error(Errc::kCancelled, "killed");
-    co_return co_await inner().remove(std::move(key), std::move(stop));
-  }
-
- private:
-  int changes_;
-};
 
 // A session that was left is taken for that of a living process here: this one.
 TEST_F(DeleteTest, KilledBeforeAnyChangeItIsWholeOrIsFinishedLater) {

@@ -61,8 +61,14 @@ Error HeadRegister::is_taken(const std::string& volume) {
       .with_hint("see its versions: runnel volume versions " + volume);
 }
 
+Error HeadRegister::changes_too_fast(const std::string& volume) {
+  return Error(Errc::kUnavailable, "others change volume " + volume + " faster than this one can")
+      .with_value(volume)
+      .with_hint("try again");
+}
+
 Async<void> HeadRegister::create() {
-  constexpr int kTriesMax = 5;
+  constexpr int kCreationsMax = 5;
   object::Condition condition = object::Condition::absent();
   for (int tries = 1;; ++tries) {
     Head first;
@@ -70,8 +76,8 @@ Async<void> HeadRegister::create() {
     // for it.
     first.uuid = draw_uuid(random_);
     const Result<void> created = co_await create_as(std::move(first), condition);
-    const bool is_taken = !created.ok() && created.error().code == Errc::kConflict;
-    if (!is_taken || tries == kTriesMax) co_return created;
+    const bool has_head = !created.ok() && created.error().code == Errc::kConflict;
+    if (!has_head || tries == kCreationsMax) co_return created;
     condition = CO_TRY(co_await place_of_deleted());
   }
 }

@@ -18,7 +18,12 @@ namespace runnel::volume {
 // Lifetime: store and chance outlive it.
 class HeadRegister {
  public:
+  // Swaps of a head that others swap, too, and looks at it, before giving up.
+  static constexpr int kTriesMax = 100;
+
   static std::string draw_uuid(env::Random& random);
+  // kUnavailable, after so many tries.
+  static Error changes_too_fast(const std::string& volume);
   // kConflict: there is a volume of the name.
   static Error is_taken(const std::string& volume);
   // kNotFound: it was deleted, or, unless it is gone, is being deleted.
@@ -40,6 +45,7 @@ class HeadRegister {
   Async<void> load();
   // The same for who has a session: of a volume that is being deleted, what it holds stays.
   Async<void> load_to_hold();
+  const std::string& volume() const { return volume_; }
   // The latest that was read or swapped.
   const Head& head() const { return head_; }
   const std::string& etag() const { return etag_; }

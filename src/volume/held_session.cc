@@ -13,16 +13,6 @@ std::string newest_key(const Head& head) {
   return head.newest() == nullptr ? "" : head.newest()->key;
 }
 
-constexpr int kLooksMax = 100;  // At a head that others swap, too, before giving up.
-
-Error changes_too_fast(const std::string& prefix) {
-  const std::string volume = prefix.substr(0, prefix.size() - 1);
-  return Error(Errc::kUnavailable,
-               "others change volume " + volume + " faster than it is looked at")
-      .with_value(volume)
-      .with_hint("try again");
-}
-
 }  // namespace
 
 HeldSession::HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix,
@@ -48,7 +38,7 @@ Async<HeldSession> HeldSession::for_writing(HeadRegister& head, object::ObjectSt
 }
 
 Async<void> HeldSession::hold_newest() {
-  for (int looks = 0; looks < kLooksMax; ++looks) {
+  for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load());
     const SessionRecord& record = session_.record();
     const std::string newest = newest_key(head_->head());
@@ -56,7 +46,7 @@ Async<void> HeldSession::hold_newest() {
     if (record.pin == newest && record.collections == collections) co_return {};
     CO_TRY(co_await pin(newest, collections));
   }
-  co_return changes_too_fast(prefix_);
+  co_return HeadRegister::changes_too_fast(head_->volume());
 }
 
 // Who begins to use a volume that has gone leaves nothing.
@@ -138,7 +128,7 @@ Async<std::optional<HeldSession>> HeldSession::for_reading_on(HeadRegister& head
 }
 
 Async<void> HeldSession::pin_newest(KeysInUse keys) {
-  for (int looks = 0; looks < kLooksMax; ++looks) {
+  for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load());
     const Result<std::int64_t> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
@@ -148,7 +138,7 @@ Async<void> HeldSession::pin_newest(KeysInUse keys) {
     if (record.pin == newest && record.collections == collections) co_return {};
     CO_TRY(co_await pin(newest, collections));
   }
-  co_return changes_too_fast(prefix_);
+  co_return HeadRegister::changes_too_fast(head_->volume());
 }
 
 Async<std::map<std::string, std::int64_t>> HeldSession::own_objects(std::string kind) {
@@ -179,14 +169,14 @@ Async<HeldSession> HeldSession::for_reading(HeadRegister& head, object::ObjectSt
 }
 
 Async<void> HeldSession::hold(VersionPlace place) {
-  for (int looks = 0; looks < kLooksMax; ++looks) {
+  for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load());
     if (!head_->head().holds(place.key)) co_return was_dropped(place.version);
     const std::int64_t collections = head_->head().collections;
     if (session_.record().collections == collections) co_return {};
     CO_TRY(co_await pin(place.key, collections));
   }
-  co_return changes_too_fast(prefix_);
+  co_return HeadRegister::changes_too_fast(head_->volume());
 }
 
 Async<void> HeldSession::pin(std::string manifest_key, std::int64_t collections) {
@@ -219,13 +209,13 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
 }
 
 Async<void> HeldSession::keep(KeysInUse keys) {
-  for (int looks = 0; looks < kLooksMax; ++looks) {
+  for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load_to_hold());
     const Result<std::int64_t> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
     co_return co_await pin(session_.record().pin, CO_TRY(Result<std::int64_t>(checked)));
   }
-  co_return changes_too_fast(prefix_);
+  co_return HeadRegister::changes_too_fast(head_->volume());
 }
 
 }  // namespace runnel::volume

@@ -408,7 +408,7 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
 Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                      std::string message, KeysInUse keys) {
   CO_TRY(co_await tell_of_links(edit));
-  for (int tries = 0; tries < kSwapsMax; ++tries) {
+  for (int tries = 0; tries < HeadRegister::kTriesMax; ++tries) {
     const std::int64_t generation = head().generation;
     const Result<Edited> edited = co_await edit_newest(edit, chunks, packed, message);
     if (!edited.ok() && edited.error().code == Errc::kNotFound) {
@@ -422,10 +422,7 @@ Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, 
     const bool is_same = manifest.version == edited->base.version;
     if (CO_TRY(co_await publish_manifest(manifest, generation, is_same, keys))) co_return manifest;
   }
-  co_return Error(Errc::kUnavailable,
-                  "others publish versions of " + name_ + " faster than this one can")
-      .with_value(name_)
-      .with_hint("try again");
+  co_return HeadRegister::changes_too_fast(name_);
 }
 
 Async<Volume::Edited> Volume::edit_newest(const Edit& edit, const NewChunks& chunks,
@@ -473,15 +470,13 @@ Async<bool> Volume::comes_of(std::string version, std::int64_t generation) {
 }
 
 Async<void> Volume::change_head(HeadChange change) {
-  for (int tries = 0; tries < kSwapsMax; ++tries) {
+  for (int tries = 0; tries < HeadRegister::kTriesMax; ++tries) {
     Head next = CO_TRY(change(head()));
     if (next == head()) co_return {};
     const HeadRegister::Swap swapped = CO_TRY(co_await head_->swap(std::move(next)));
     if (swapped == HeadRegister::Swap::kDone) co_return {};
   }
-  co_return Error(Errc::kUnavailable, "others change volume " + name_ + " faster than this one can")
-      .with_value(name_)
-      .with_hint("try again");
+  co_return HeadRegister::changes_too_fast(name_);
 }
 
 }  // namespace runnel::volume

@@ -40,7 +40,6 @@ struct VolumeContext {
 class Volume {
  public:
   static constexpr std::size_t kPagesMemory = 32 << 20;
-  static constexpr int kSwapsMax = 100;  // Of a head that others swap, too, before giving up.
 
   // kConflict when there is one of the name already; kUnsupported when the store ignores
   // conditions.

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "object/forwarding_store.h"
+
+namespace runnel::volume::testing {
+
+// Ends, with all of its process, before one of the changes that it makes.
+class ShortLivedStore final : public object::ForwardingStore {
+ public:
+  ShortLivedStore(object::ObjectStore& inner, int changes)
+      : ForwardingStore(inner), left_(changes) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (left_-- <= 0) co_return Error(Errc::kCancelled, "killed");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+  Async<void> remove(std::string key, async::StopToken stop) override {
+    if (left_-- <= 0) co_return Error(Errc::kCancelled, "killed");
+    co_return co_await inner().remove(std::move(key), std::move(stop));
+  }
+
+ private:
+  int left_;
+};
+
+// Somebody works on the volume at the moment when one of these objects is put for the first time,
+// or a later one.
+class BusyStore final : public object::ForwardingStore {
+ public:
+  // `keys`: what theirs begin with. `put`: counted from 1.
+  BusyStore(object::ObjectStore& inner, std::string keys, std::function<Async<void>()> work,
+            int put = 1)
+      : ForwardingStore(inner), keys_(std::move(keys)), work_(std::move(work)), left_(put) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (key.starts_with(keys_) && --left_ == 0) CO_TRY(co_await std::exchange(work_, nullptr)());
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+
+ private:
+  const std::string keys_;
+  std::function<Async<void>()> work_;
+  int left_;
+};
+
+}  // namespace runnel::volume::testing
