@@ -10,6 +10,8 @@
 namespace runnel::agent {
 namespace {
 
+constexpr const char* kWaitsForOther = "another attempt of it, which has not ended here";
+
 runner::AttemptOnNode of_fact(const runner::RankFact& fact) {
   return {fact.node, fact.report.attempt};
 }
@@ -105,7 +107,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                        [&](const auto& core) { return core.second.has_other(attempt); });
   };
   for (const model::NodeInfo& info : options_.nodes) {
-    cores_.try_emplace(info.id, info.id, none_taken, node::NodeLimits(), has_beside);
+    cores_.try_emplace(info.id, info.id, none_taken, options_.limits, has_beside);
   }
 }
 
@@ -565,6 +567,19 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
       job = quiet ? quiet_since_.erase(job) : std::next(job);
     }
   }
+}
+
+std::vector<Preparer::Waiting> Agent::waiting() const {
+  std::vector<Preparer::Waiting> all = preparer_.waiting();
+  const Time now = clock_.wall();
+  for (const auto& [node, core] : cores_) {
+    for (const node::NodeCore::HeldBack& each : core.held_back()) {
+      const Duration lasts = now - each.since;
+      if (lasts < Preparer::kSlowAfter) continue;
+      all.push_back({{node, each.attempt}, kWaitsForOther, each.since, clock_.boot() - lasts});
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> Agent::notices() const {

@@ -38,6 +38,7 @@ struct AgentOptions {
   std::string home;
   std::vector<model::NodeInfo> nodes;  // All nodes of this home: they share one runner.
   Epoch epoch;
+  node::NodeLimits limits = {};  // Of each node.
   // Starts a runner of this home: argv, argv[0] is the path of the file.
   std::vector<std::string> runner_command;
   std::vector<std::string> volume_command;  // Mounts volumes: phases/volumes.h. Empty: none can be.
@@ -110,7 +111,7 @@ class Agent {
   std::optional<RunnerSilence> runner_silence() const { return runner_.silence(); }
   const Incarnation& incarnation() const { return incarnation_; }
   // Attempts that cannot begin yet.
-  std::vector<Preparer::Waiting> waiting() const { return preparer_.waiting(); }
+  std::vector<Preparer::Waiting> waiting() const;
   // What a person should know about the home's files and its runner: sentences.
   std::vector<std::string> notices() const;
 

@@ -44,12 +44,14 @@ struct NoSecrets final : SecretSource {
 class AgentHarness {
  public:
   explicit AgentHarness(const std::string& home, std::vector<NodeId> nodes = {NodeId("local")},
-                        Epoch epoch = Epoch(1), Leftovers leftovers = {})
+                        Epoch epoch = Epoch(1), Leftovers leftovers = {},
+                        node::NodeLimits limits = {})
       : epoch_(epoch), loop_(MUST(async::EventLoop::create())) {
     AgentOptions options;
     options.home = home;
     for (NodeId& node : nodes) options.nodes.emplace_back().id = std::move(node);
     options.epoch = epoch;
+    options.limits = limits;
     options.runner_command = {MUST(env::executable_path()), runner::testing::kRunnerArgument, home};
     options.secrets = std::make_shared<NoSecrets>();
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
@@ -290,6 +292,46 @@ TEST_F(AgentTest, OfAnAttemptThatDoesNotBeginNoRecordStays) {
   EXPECT_EQ(control.end_of(member.attempt).cause, EndCause::kNotStarted);
   EXPECT_TRUE(control.wait([&] { return env::exists(home_.path() + "/preparing"); }));
   EXPECT_TRUE(control.wait([&] { return records().empty(); }));
+}
+
+// Its turn had not come.
+TEST_F(AgentTest, OfAnAttemptThatIsLetGoOfNoRecordStays) {
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {}, {.handed_over_max = 1});
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder donor = saving_order();
+  ASSERT_TRUE(control.start(donor).ok());
+  EXPECT_EQ(control.end_of(donor.attempt).code, 0);
+  const model::StartOrder running = order_of("sleep 600", 1, 2);
+  const model::StartOrder member = order_after(donor, "true");
+  ASSERT_TRUE(control.start(running).ok());
+  ASSERT_TRUE(control.start(member).ok());
+  const std::string copy = output::task_folder(home_.path(), member.attempt.task);
+  EXPECT_TRUE(control.wait([&] { return env::exists(copy + "/.checkpoint-from"); }));
+  EXPECT_EQ(records().size(), 1U);
+  MUST(control.apply([&](auto& orders) { orders.forget.push_back(member.attempt); }));
+  EXPECT_TRUE(control.wait([&] { return records().empty(); }));
+  MUST(control.apply(
+      [&](auto& orders) { orders.stop.push_back({running.attempt, Duration(), {}}); }));
+  (void)control.end_of(running.attempt);
+}
+
+TEST_F(AgentTest, SaysWhatAnAttemptWaitsForBesideAnotherOfItsTask) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder first = order_of("sleep 600");
+  model::StartOrder next = order_of("true");
+  next.attempt.attempt = AttemptNumber(2);
+  ASSERT_TRUE(control.start(first).ok());
+  ASSERT_TRUE(control.start(next).ok());
+  EXPECT_TRUE(control.agent().waiting().empty()) << "for a moment";
+  EXPECT_TRUE(control.wait([&] { return !control.agent().waiting().empty(); }));
+  const Preparer::Waiting waits = control.agent().waiting().front();
+  EXPECT_EQ(waits.of.attempt, next.attempt);
+  EXPECT_EQ(waits.waits_for, "another attempt of it, which has not ended here");
+  MUST(
+      control.apply([&](auto& orders) { orders.stop.push_back({first.attempt, Duration(), {}}); }));
+  EXPECT_EQ(control.end_of(next.attempt).code, 0);
+  EXPECT_TRUE(control.agent().waiting().empty());
 }
 
 TEST_F(AgentTest, TakesBackWhatAnEarlierAgentMadeForAnAttemptThatNobodyWants) {

@@ -145,6 +145,12 @@ const LiveAttempt* held(const Turn& turn, const AttemptRef& attempt) {
   return &*task->live;
 }
 
+// The pruner had paused it, and found since that it should go on.
+bool goes_on_by_the_pruner(const Turn& turn, const TrialCall& input) {
+  const Task* task = find_task(turn.state(), attempt_of(input).task);
+  return task != nullptr && task->status == Status::kQueued && task->reason == "Promoted";
+}
+
 Error taken_away(const Turn& turn, const TrialCall& input) {
   const Status status = status_of(step_of(turn.state(), input.job, input.step), input.trial);
   const bool given_again = input.attempt < attempts_given(turn, input);
@@ -156,14 +162,17 @@ Error taken_away(const Turn& turn, const TrialCall& input) {
                     "report more often than the lease, or ask with a longer one; ask for another");
   }
   const bool is_halted = turn.state().jobs.at(input.job).status == Status::kPaused;
-  if (status == Status::kPaused && !is_halted) {
-    return conflict(name_of(input) + " was paused by the pruner",
-                    "ask for another: runnel study ask " + input.job.str());
+  const std::string ask = (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "ask") +
+                          std::string(" for another: runnel study ask ") + input.job.str();
+  if (trial_of(turn, input).parked) {
+    return conflict(name_of(input) + " was paused by the pruner", ask);
+  }
+  if (goes_on_by_the_pruner(turn, input)) {
+    return conflict(name_of(input) + " was paused by the pruner, and goes on with who asks next",
+                    ask);
   }
   if (!model::is_end(status)) {
-    return conflict(name_of(input) + " was taken back when its study was halted",
-                    (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "ask") +
-                        " again: runnel study ask " + input.job.str());
+    return conflict(name_of(input) + " was taken back when its study was halted", ask);
   }
   return conflict(name_of(input) + " is already finished: " + std::string(model::to_string(status)),
                   "runnel study show " + input.job.str());

@@ -315,6 +315,28 @@ TEST_F(ExternalTrialsTest, APrunedTrialIsToldSoAtItsReport) {
   EXPECT_EQ(step().study->trials[1].told, TrialEnd::kPruned);
 }
 
+TEST_F(ExternalTrialsTest, ATellOfATrialThatThePrunerPausedIsToldSo) {
+  model::StepSpec spec = outside_step(8, true);
+  spec.checkpoint = model::CheckpointPolicy{"ckpt", Duration(), std::nullopt};
+  job_ = harness_.submit({spec});
+  const model::AttemptRef good = asked();
+  const model::AttemptRef bad = asked();
+  report(good, 1, "1");
+  report(bad, 1, "2");
+  ASSERT_EQ(status(1), Status::kPaused);
+  const std::string paused = "trial 1 was paused by the pruner";
+  EXPECT_EQ(tell(bad, {"2"}).refusal->message, paused);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
+  EXPECT_EQ(tell(bad, {"2"}).refusal->message, paused) << "the halt did not take it back";
+  harness_.request(job_, model::JobRequest::Verb::kResume);
+  const model::AttemptRef again = asked();
+  const model::AttemptRef third = asked();
+  const model::AttemptRef fourth = asked();
+  for (const model::AttemptRef& each : {again, third, fourth}) report(each, 1, "9");
+  ASSERT_EQ(status(1), Status::kQueued) << "it is among the best half now";
+  EXPECT_EQ(tell(bad, {"2"}).refusal->message, paused + ", and goes on with who asks next");
+}
+
 TEST_F(ExternalTrialsTest, AnAskerMayPrune) {
   study(2);
   const model::AttemptRef attempt = asked();

@@ -715,40 +715,5 @@ TEST_F(SecretsTest, OfASubmissionThatWasNeverTakenAreSwept) {
   EXPECT_TRUE(home_.control().notices().empty());
 }
 
-class KeptOrders final : public NodeLink {
- public:
-  void send(model::NodeOrders orders) override { all.push_back(std::move(orders)); }
-  std::vector<model::NodeOrders> all;
-};
-
-Async<void> hear_at_once(Nodes& nodes, std::vector<node::Up> messages) {
-  for (node::Up& message : messages) nodes.hear(std::move(message));
-  co_return {};
-}
-
-// What was lost may have told of an end: the node has to join anew, though its join is decided
-// later than the gap was seen.
-TEST_F(ControllerTest, ALinkThatIsLostInTheTurnOfItsJoinStaysLost) {
-  KeptOrders link;
-  Nodes& nodes = home_.control().nodes();
-  nodes.attach(NodeId("m"), link);
-  node::Inventory inventory;
-  inventory.node.id = NodeId("m");
-  inventory.node.capacity.milli_cpus = 4'000;
-  const auto message = [&](std::int64_t up, decltype(node::Up::what) what) {
-    const node::Stamp stamp{node::UpSequence(up), Incarnation("1"), home_.writer().epoch(), 0};
-    return node::Up{NodeId("m"), stamp, std::move(what)};
-  };
-  EXPECT_TRUE(
-      home_.wait(hear_at_once(nodes, {message(1, inventory), message(3, node::Report())})).ok());
-  home_.until([&] { return home_.control().state().nodes.contains(NodeId("m")); });
-  turn();
-  ASSERT_EQ(link.all.size(), 1U);
-  EXPECT_TRUE(empty(link.all[0])) << "it is asked for another inventory";
-  EXPECT_TRUE(home_.wait(hear_at_once(nodes, {message(4, node::Beat())})).ok());
-  EXPECT_EQ(link.all.size(), 2U) << "and again, until one comes";
-  nodes.detach(NodeId("m"));
-}
-
 }  // namespace
 }  // namespace runnel::control

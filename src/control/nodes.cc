@@ -109,10 +109,16 @@ void Nodes::ask(const node::Up& message) {
   link->second->send(session_of(message.node).ask(message.node, message.stamp.incarnation));
 }
 
+// Its runner may outlive it, and the node be back before its good-bye is decided.
 Async<void> Nodes::leave(node::Up message) {
-  const Result<void> reported = co_await on_report(report_of(message), message.stamp.up);
+  const node::UpSequence up = message.stamp.up;
+  const Result<void> reported = co_await on_report(report_of(message), up);
   (void)reported;  // Refused or not, it is gone.
-  co_return co_await on_lost({message.node, message.stamp.incarnation, "Shutdown"});
+  const auto still_gone = [this, node = message.node, up]() -> Result<void> {
+    if (!session_of(node).joins_since(up)) return {};
+    return Error(Errc::kCancelled, "the node is back");
+  };
+  co_return co_await on_lost({message.node, message.stamp.incarnation, "Shutdown"}, still_gone);
 }
 
 Async<Outcome> Nodes::decide_join(model::NodeJoin join, node::UpSequence up) {
@@ -222,6 +228,19 @@ Async<void> Nodes::keep_leases(Duration lease) {
   }
 }
 
+// A process that was stopped, as on a machine that was suspended, finds leases over before it has
+// read what nodes said meanwhile. One that wakes in time has read it; one that never does has, too,
+// between so many sleeps.
+Async<void> Nodes::read_what_came() {
+  constexpr int kSleepsMax = 10;
+  for (int sleeps = 0; sleeps < kSleepsMax; ++sleeps) {
+    const Duration began = clock_.boot();
+    CO_TRY(co_await loop_.sleep(kReads, gate_.token()));
+    if (clock_.boot() - began < kReads * 2) break;
+  }
+  co_return {};
+}
+
 void Nodes::look_at_leases() {
   std::vector<std::pair<NodeId, Incarnation>> lost;
   for (const auto& [id, node] : writer_.state().nodes) {
@@ -234,6 +253,7 @@ void Nodes::look_at_leases() {
 // A full disk may keep the loss waiting until the node is back, or has joined in another life; then
 // the next look finds out whether it is lost.
 Async<void> Nodes::give_up(NodeId node, Incarnation incarnation) {
+  CO_TRY(co_await read_what_came());
   const auto still_silent = [this, node]() -> Result<void> {
     if (session_of(node).is_lost(clock_.boot())) return {};
     return Error(Errc::kCancelled, "the node has been heard again");

@@ -126,12 +126,27 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
     return append(work.not_started, fail(order.attempt, attempt, full, now));
   }
   attempt.preparation = ++preparations_;
-  if (is_held_back(order.attempt)) {
-    held_back_.push_back({preparations_, std::move(order)});
+  attempt.ordered_at = now;
+  Preparation preparation{preparations_, std::move(order)};
+  if (is_held_back(preparation.order.attempt)) {
+    held_back_.push_back(std::move(preparation));
     return;
   }
+  begin_preparation(attempt, std::move(preparation), work.prepare);
+}
+
+void NodeCore::begin_preparation(LocalAttempt& attempt, Preparation preparation,
+                                 std::vector<Preparation>& begun) {
   attempt.stage = Stage::kPreparing;
-  work.prepare.push_back({preparations_, std::move(order)});
+  under_way_[preparation.order.attempt].insert(preparation.number);
+  begun.push_back(std::move(preparation));
+}
+
+void NodeCore::end_preparation(const model::AttemptRef& ref, std::int64_t preparation) {
+  const auto found = under_way_.find(ref);
+  CHECK(found != under_way_.end() && found->second.erase(preparation) == 1,
+        "a preparation ends twice");
+  if (found->second.empty()) under_way_.erase(found);
 }
 
 bool NodeCore::is_held_back(const model::AttemptRef& attempt) const {
@@ -139,9 +154,13 @@ bool NodeCore::is_held_back(const model::AttemptRef& attempt) const {
 }
 
 bool NodeCore::has_other(const model::AttemptRef& ref) const {
-  for (auto each = attempts_.lower_bound({ref.task, AttemptNumber()}); each != attempts_.end();
-       ++each) {
-    if (each->first.task != ref.task) return false;
+  const model::AttemptRef first{ref.task, AttemptNumber()};
+  for (auto each = under_way_.lower_bound(first);
+       each != under_way_.end() && each->first.task == ref.task; ++each) {
+    if (each->first.attempt != ref.attempt) return true;
+  }
+  for (auto each = attempts_.lower_bound(first);
+       each != attempts_.end() && each->first.task == ref.task; ++each) {
     const LocalAttempt& other = each->second;
     const bool has_folder = other.stage != Stage::kHeldBack && other.ranks_left > 0;
     if (each->first.attempt != ref.attempt && has_folder) return true;
@@ -149,20 +168,31 @@ bool NodeCore::has_other(const model::AttemptRef& ref) const {
   return false;
 }
 
+bool NodeCore::is_wanted(const Preparation& preparation) const {
+  const auto found = attempts_.find(preparation.order.attempt);
+  return found != attempts_.end() && found->second.preparation == preparation.number &&
+         found->second.stage == Stage::kHeldBack;
+}
+
+std::vector<NodeCore::HeldBack> NodeCore::held_back() const {
+  std::vector<HeldBack> all;
+  for (const Preparation& each : held_back_) {
+    const model::AttemptRef& attempt = each.order.attempt;
+    if (is_wanted(each)) all.push_back({attempt, attempts_.at(attempt).ordered_at});
+  }
+  return all;
+}
+
 std::vector<NodeCore::Preparation> NodeCore::released() {
   std::vector<Preparation> free;
   std::vector<Preparation> still;
   for (Preparation& each : std::exchange(held_back_, {})) {
-    const auto found = attempts_.find(each.order.attempt);
-    const bool counts = found != attempts_.end() && found->second.preparation == each.number &&
-                        found->second.stage == Stage::kHeldBack;
-    if (!counts) continue;
+    if (!is_wanted(each)) continue;
     if (is_held_back(each.order.attempt)) {
       still.push_back(std::move(each));
       continue;
     }
-    found->second.stage = Stage::kPreparing;
-    free.push_back(std::move(each));
+    begin_preparation(attempts_.at(each.order.attempt), std::move(each), free);
   }
   held_back_ = std::move(still);
   return free;
@@ -219,6 +249,7 @@ NodeCore::Work NodeCore::end_all(Time now) {
 }
 
 bool NodeCore::prepared(const model::AttemptRef& ref, std::int64_t preparation) {
+  end_preparation(ref, preparation);
   const auto found = attempts_.find(ref);
   if (found == attempts_.end() || found->second.preparation != preparation) return false;
   if (found->second.stage == Stage::kFailed) return false;  // Stopped meanwhile.
@@ -231,6 +262,7 @@ bool NodeCore::prepared(const model::AttemptRef& ref, std::int64_t preparation) 
 std::vector<model::RankReport> NodeCore::failed(const model::AttemptRef& ref,
                                                 std::int64_t preparation, const Error& error,
                                                 Time now) {
+  end_preparation(ref, preparation);
   const auto found = attempts_.find(ref);
   if (found == attempts_.end() || found->second.preparation != preparation) return {};
   if (found->second.stage == Stage::kFailed) return {};  // Stopped meanwhile.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/error.h"
@@ -37,6 +38,7 @@ struct LocalAttempt {
   bool wanted = true;               // Else control let go of it while it ran: nobody hears of it.
   std::vector<std::int32_t> ended;  // Its ranks that have ended, while others go on.
   std::int64_t preparation = 0;     // The one that counts.
+  Time ordered_at;                  // Unset of what the runner had.
 };
 
 struct NodeLimits {
@@ -54,7 +56,8 @@ struct NodeLimits {
 //           who is not wanted any more before that is never heard of by the runner. From when it is
 //           made ready until it has ended, wanted or not, no other attempt of its task is made
 //           ready on this machine, an earlier one that comes late no more than the next: both would
-//           write the task's folder.
+//           write the task's folder. An attempt that is let go while it is made ready has the folder
+//           until its driver says that this is over, in whichever way.
 //           One that failed before that is kept until control lets go of it: what told of it may
 //           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.
@@ -104,6 +107,8 @@ class NodeCore {
 
   // Attempts of orders that were held back and need not be any more: to be made ready now.
   std::vector<Preparation> released();
+  // A preparation ends by one of the next two, once, whatever became of its attempt meanwhile; then
+  // others may be released.
   // Whether it still counts: then it waits for its turn.
   bool prepared(const model::AttemptRef& attempt, std::int64_t preparation);
   // The reports to be told of its ranks; nothing when it does not count.
@@ -137,14 +142,23 @@ class NodeCore {
   // Whether an attempt of the job is here that has not ended.
   bool runs(const JobId& job) const;
   bool idle() const { return attempts_.empty(); }
-  // Whether another attempt of its task is made ready here, waits for its turn or has ranks that
-  // have not ended.
+  // Whether another attempt of its task is made ready here, wanted or not, waits for its turn or
+  // has ranks that have not ended.
   bool has_other(const model::AttemptRef& attempt) const;
+  struct HeldBack {
+    model::AttemptRef attempt;
+    Time since;  // By the clock of the order.
+  };
+  std::vector<HeldBack> held_back() const;
 
  private:
   bool is_old(const model::NodeOrders& orders) const;
   bool is_held_back(const model::AttemptRef& attempt) const;
   std::optional<Error> refusal_of(const model::NodeOrders& orders) const;
+  bool is_wanted(const Preparation& preparation) const;
+  void begin_preparation(LocalAttempt& attempt, Preparation preparation,
+                         std::vector<Preparation>& begun);
+  void end_preparation(const model::AttemptRef& attempt, std::int64_t preparation);
   void take_start(model::StartOrder order, Time now, Work& work);
   void take_stop(const model::StopOrder& order, Time now, Work& work);
   void take_forget(const model::AttemptRef& attempt, Work& work);
@@ -161,7 +175,9 @@ class NodeCore {
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
   HasBeside has_beside_;
-  std::vector<Preparation> held_back_;  // As the next, some are not wanted any more.
+  std::vector<Preparation> held_back_;  // As waiting_, some are not wanted any more.
+  // Preparations under way, in whichever life of the runner they began, wanted or not.
+  std::map<model::AttemptRef, std::set<std::int64_t>> under_way_;
   std::deque<model::AttemptRef> waiting_;
   std::size_t handed_over_ = 0;  // Those that the runner has, ended ones too.
   std::size_t in_flight_ = 0;    // Those of them that have not ended.

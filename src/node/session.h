@@ -58,6 +58,8 @@ class NodeSession {
   std::optional<model::NodeOrders> join_done(UpSequence up, bool is_durable);
   // A report that comes after a join is decided after it.
   bool must_wait() const { return joins_undecided_ > 0; }
+  // Whether a newer inventory has come than the message.
+  bool joins_since(UpSequence up) const { return up < newest_join_; }
   // The inventory of a later join says all that it says.
   bool is_outdated(UpSequence up) const { return up < joined_; }
   void report_done(UpSequence up) { note_taken(up); }

@@ -20,6 +20,8 @@ constexpr Duration kOverdueSlack = Duration::millis(1'000);
 constexpr std::int64_t kSnapshotEveryMin = 50;
 constexpr std::int64_t kSnapshotEveryMax = 2'000;
 constexpr std::int64_t kCallMillisMax = 6;
+constexpr std::int64_t kBacklogMillisMax = 20;
+constexpr Duration kUnread = Duration::millis(100);
 constexpr std::int64_t kSlowCallMillisMax = 2'000;
 constexpr Duration kOneSlowCall = Duration::millis(kSlowCallMillisMax);
 constexpr std::string_view kLogThread = "runnel-log";
@@ -138,6 +140,8 @@ void SimControl::start() {
 void SimControl::opened() {
   troubled_at_ = agenda_.now();
   heard_at_.clear();
+  arrived_at_.clear();
+  newest_.clear();
   control::Nodes& nodes = daemon_->controller().nodes();
   std::vector<model::NodeInfo> declared;
   for (const auto& [id, info] : declared_) {
@@ -156,6 +160,7 @@ void SimControl::crash(Duration down, bool torn) {
   daemon_->kill([this] { cable_->is_cut = true; });
   disk_.fail_next(store::AppendFault::kNone);
   daemon_.reset();
+  backlog_.clear();
   frozen_until_ = Time();
   restart_after(down);
 }
@@ -173,7 +178,11 @@ void SimControl::freeze(Duration lasts) {
   agenda_.after(lasts, [this, life = life_] {
     if (life != life_ || daemon_ == nullptr || agenda_.now() < frozen_until_) return;
     troubled_at_ = agenda_.now();
+    if (dice_.chance(500)) hear_backlog();
     daemon_->thaw();
+    agenda_.after(Duration::millis(dice_.between(0, kBacklogMillisMax)), [this, life] {
+      if (life == life_ && awake()) hear_backlog();
+    });
   });
 }
 
@@ -189,6 +198,7 @@ void SimControl::check_decision(const model::Input& input, const control::Durabl
   note(invariants_.after(input, batch.events, state));
   if (const auto* join = std::get_if<model::NodeJoin>(&input))
     note(messages_.joins(*join, agenda_.now()));
+  if (const auto* lost = std::get_if<model::NodeLost>(&input)) note(check_given_up(*lost));
 }
 
 void SimControl::note(std::string broken) {
@@ -258,6 +268,19 @@ Async<void> SimControl::watch() {
 
 void SimControl::receive(std::shared_ptr<const node::Up> message) {
   if (!up() || !declared_.contains(message->node)) return;  // Nobody speaks for it any more.
+  node::UpSequence& newest = newest_[message->node];
+  if (message->stamp.up > newest) arrived_at_[message->node] = agenda_.now();
+  newest = std::max(newest, message->stamp.up);
+  if (awake() && backlog_.empty()) return hear(std::move(message));
+  backlog_.push_back(std::move(message));
+}
+
+// What came while it stood still lies in its sockets, and is read one after the other.
+void SimControl::hear_backlog() {
+  for (auto& message : std::exchange(backlog_, {})) hear(std::move(message));
+}
+
+void SimControl::hear(std::shared_ptr<const node::Up> message) {
   daemon_->post([this, message = std::move(message)] {
     messages_.hears(*message, agenda_.now());
     heard_at_[message->node] = agenda_.now();
@@ -297,6 +320,18 @@ std::string SimControl::find_silent(Time troubled) const {
     }
   }
   return "";
+}
+
+// Nothing new of the node has reached control within its lease, heard or not; what came just now may
+// lie unread.
+std::string SimControl::check_given_up(const model::NodeLost& lost) const {
+  if (lost.reason != "HeartbeatLost") return "";
+  const auto arrived = arrived_at_.find(lost.node);
+  if (arrived == arrived_at_.end()) return "";
+  const Duration silent = agenda_.now() - arrived->second;
+  if (silent > kLease || silent < kUnread) return "";
+  return "node " + lost.node.str() + " was given up " + std::to_string(silent.millis()) +
+         " ms after it was heard of";
 }
 
 void SimControl::check_overdue() {

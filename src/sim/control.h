@@ -97,6 +97,9 @@ class SimControl {
 
   Async<void> look_for_overdue();
   std::string find_silent(Time troubled) const;
+  std::string check_given_up(const model::NodeLost& lost) const;
+  void hear(std::shared_ptr<const node::Up> message);
+  void hear_backlog();
   void check_overdue();
 
   Agenda& agenda_;
@@ -120,11 +123,14 @@ class SimControl {
   std::unique_ptr<Daemon> daemon_;
   std::int64_t life_ = 0;
   Time frozen_until_;
-  std::map<NodeId, Time> heard_at_;  // In this life.
-  Time troubled_at_;                 // When it last could not do what it should.
-  Time slow_until_;                  // The disk.
-  std::string late_;                 // What the last look found overdue,
-  Time late_since_;                  // and the first look that found it.
+  std::map<NodeId, Time> heard_at_;            // In this life.
+  std::map<NodeId, node::UpSequence> newest_;  // That has reached it, heard or not.
+  std::map<NodeId, Time> arrived_at_;          // When that did.
+  std::vector<std::shared_ptr<const node::Up>> backlog_;
+  Time troubled_at_;  // When it last could not do what it should.
+  Time slow_until_;   // The disk.
+  std::string late_;  // What the last look found overdue,
+  Time late_since_;   // and the first look that found it.
 };
 
 }  // namespace runnel::sim

@@ -15,6 +15,7 @@ constexpr Duration kBeatEvery = Duration::millis(1'000);
 constexpr Duration kTellDelay = Duration::millis(2);
 constexpr std::int64_t kMeetingMillisMax = 20;
 constexpr std::int64_t kPreparationMillisMax = 200;
+constexpr std::int64_t kSlowPreparationMillisMax = 10'000;
 constexpr std::int64_t kLookMillisMax = 300;
 constexpr const char* kKind = "H100";  // All its devices are of this kind.
 constexpr std::uint64_t kNodeStream = 0x0DE;
@@ -115,6 +116,7 @@ void SimNode::meet() {
   }
   inventory.has.devices = look_at_devices();
   send(core_.join(std::move(inventory)));
+  hand_over();
 }
 
 void SimNode::hear(const node::News& news) {
@@ -152,11 +154,14 @@ void SimNode::perform(node::NodeCore::Work work) {
 }
 
 // Most need none, and some of these are refused at once. Of the others it is not known whose will
-// fail before it was tried.
+// fail before it was tried; a few wait for something for long.
 void SimNode::prepare(node::NodeCore::Preparation preparation) {
+  check_alone(preparation.order.attempt);
+  preparing_.insert(preparation.order.attempt);
   if (dice_.chance(700)) return end_preparation(preparation, !dice_.chance(20));
   const bool is_well = !dice_.chance(20);
-  act_after(Duration::millis(dice_.between(0, kPreparationMillisMax)),
+  const std::int64_t most = dice_.chance(50) ? kSlowPreparationMillisMax : kPreparationMillisMax;
+  act_after(Duration::millis(dice_.between(0, most)),
             [this, is_well, preparation = std::move(preparation)] {
               end_preparation(preparation, is_well);
               hand_over();
@@ -165,6 +170,7 @@ void SimNode::prepare(node::NodeCore::Preparation preparation) {
 
 void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bool is_well) {
   const model::AttemptRef& attempt = preparation.order.attempt;
+  preparing_.erase(preparing_.find(attempt));
   if (is_well) {
     if (core_.prepared(attempt, preparation.number)) ready_[attempt] = preparation.order;
     return;
@@ -172,6 +178,16 @@ void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bo
   const Error error(Errc::kUnavailable, "a file of it cannot be read just now");
   append(news_.ranks, core_.failed(attempt, preparation.number, error, agenda_.now()));
   tell_soon();
+}
+
+void SimNode::check_alone(const model::AttemptRef& attempt) const {
+  for (const SimNode* node : machine_) {
+    for (const model::AttemptRef& other : node->preparing_) {
+      if (other.task != attempt.task || other.attempt == attempt.attempt) continue;
+      truth_.violation = model::to_string(attempt) + " was made ready on " + info_.id.str() +
+                         " beside " + model::to_string(other);
+    }
+  }
 }
 
 // What has ended here may have held back attempts of other nodes.
@@ -241,6 +257,7 @@ void SimNode::go_down() {
   tells_soon_ = false;
   news_ = {};
   held_.clear();
+  preparing_.clear();
   ready_.clear();
   runner_.go_down();
   hand_over();

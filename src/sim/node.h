@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class SimNode {
   void perform(node::NodeCore::Work work);
   void prepare(node::NodeCore::Preparation preparation);
   void end_preparation(const node::NodeCore::Preparation& preparation, bool is_well);
+  // No other attempt of its task is made ready on this machine.
+  void check_alone(const model::AttemptRef& attempt) const;
   node::NodeCore core_of(const node::Stamp& last);
   bool has_beside(const model::AttemptRef& attempt) const;
   void hand_over();
@@ -94,6 +97,7 @@ class SimNode {
   SimRunner runner_;
   node::NodeCore core_;
   std::vector<SimNode*> machine_ = {this};
+  std::multiset<model::AttemptRef> preparing_;            // Being made ready, wanted or not.
   std::map<model::AttemptRef, model::StartOrder> ready_;  // Until their turn comes.
   node::News news_;                                       // To be told soon.
   bool tells_soon_ = false;

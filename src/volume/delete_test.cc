@@ -228,7 +228,8 @@ TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
 // Its session comes after the last look at the sessions.
 TEST_F(DeleteTest, WhoBeginsTooLateLeavesNoSession) {
   std::optional<Volume> before;
-  BusyStore store(data_.store(), "data/s/", [&] { return open_and_delete(*data_.loop(), context(), "data", before); });
+  BusyStore store(data_.store(), "data/s/",
+                  [&] { return open_and_delete(*data_.loop(), context(), "data", before); });
   Volume late = data_.run(Volume::open({store, env::real_clock(), data_.random(), {}}, "data"));
   const Error error = data_.try_run(late.begin_writing(session_of_this_process("put"))).error();
   EXPECT_EQ(error.message, "volume data was deleted");
@@ -325,7 +326,8 @@ Async<void> create_and_delete(async::EventLoop& loop, VolumeContext context, std
 
 // The gc of one that had its name meanwhile has taken its manifest.
 TEST_F(DeleteTest, ACloneTakesNoPlaceThatWasTakenMeanwhile) {
-  BusyStore busy(data_.store(), "mine/head", [&] { return create_and_delete(*data_.loop(), context(), "mine"); });
+  BusyStore busy(data_.store(), "mine/head",
+                 [&] { return create_and_delete(*data_.loop(), context(), "mine"); });
   const VolumeContext of_clone{busy, env::real_clock(), data_.random(), {}};
   const auto clone = [&] {
     return data_.try_run(clone_volume(of_clone, data_.volume(), "latest", "mine"));
