@@ -1,16 +1,13 @@
 #include "brain/index_check.h"
 
+#include <algorithm>
+
 namespace runnel::brain {
 namespace {
 
-std::string text_of(const sched::Cluster& cluster) {
-  std::string text;
-  for (const sched::Host* host : cluster.hosts()) {
-    text += host->id.str() + " " + host->free.describe() + ", overdrawn " +
-            host->overdrawn.describe() + ", apart " + std::to_string(host->apart) +
-            (host->withheld ? ", withheld; " : "; ");
-  }
-  return text;
+bool same_hosts(const sched::Cluster& a, const sched::Cluster& b) {
+  return std::ranges::equal(a.hosts(), b.hosts(),
+                            [](const auto* one, const auto* other) { return *one == *other; });
 }
 
 // Without the entries that hold nothing: they say what no entry says.
@@ -24,8 +21,8 @@ Map filled(Map map) {
 
 std::string check_index(const Index& followed, const State& state) {
   const Index built = Index::build(state);
-  if (text_of(followed.cluster) != text_of(built.cluster)) return "cluster";
-  if (text_of(followed.known) != text_of(built.known)) return "known";
+  if (!same_hosts(followed.cluster, built.cluster)) return "cluster";
+  if (!same_hosts(followed.known, built.known)) return "known";
   if (followed.ends != built.ends) return "ends";
   if (followed.ready != built.ready) return "ready";
   if (filled(followed.again) != filled(built.again)) return "again";

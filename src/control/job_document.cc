@@ -101,7 +101,8 @@ void write_best(json::Writer& out, const model::SearchSpec& search, const brain:
   out.end_object();
 }
 
-// With its status: it has not ended, and may yet come to another value.
+// With its status: it has not ended, and may yet come to another value, or was pruned and came
+// furthest.
 void write_best_so_far(json::Writer& out, const model::SearchSpec& search, const brain::Step& step,
                        TaskIndex index) {
   const brain::Trial& leader = step.study->trials.at(static_cast<std::size_t>(index.value()));

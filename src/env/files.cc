@@ -223,7 +223,7 @@ Result<void> copy_tree(const std::string& from, const std::string& to) {
   auto entry = std::filesystem::recursive_directory_iterator(from, code);
   for (; !code && entry != std::filesystem::recursive_directory_iterator(); entry.increment(code)) {
     const std::string path = entry->path();
-    code = copy_entry(*entry, to + path.substr(from.size()));
+    code = copy_entry(*entry, std::filesystem::path(to) / entry->path().lexically_relative(from));
     if (code) return failed("copy", path, code);
   }
   if (code) return failed("copy", from, code);

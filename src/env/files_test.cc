@@ -341,6 +341,8 @@ TEST_F(Files, CopyingATreeKeepsLinksAndNeedsAFreeName) {
   EXPECT_FALSE(copy_tree(file("tree"), file("copy")).ok());
   EXPECT_EQ(MUST(read_file(file("copy/deep/a"))), "x");
   EXPECT_EQ(MUST(file_info(file("copy/link"))).kind, FileKind::kLink);
+  MUST(copy_tree(file("tree/"), file("again")));
+  EXPECT_EQ(MUST(read_file(file("again/deep/a"))), "x") << "however its name ends";
   EXPECT_FALSE(copy_tree(file("absent"), file("other")).ok());
   EXPECT_FALSE(exists(file("other")));
 }

@@ -56,8 +56,8 @@ struct NodeLimits {
 //           who is not wanted any more before that is never heard of by the runner. From when it is
 //           made ready until it has ended, wanted or not, no other attempt of its task is made
 //           ready on this machine, an earlier one that comes late no more than the next: both would
-//           write the task's folder. An attempt that is let go while it is made ready has the folder
-//           until its driver says that this is over, in whichever way.
+//           write the task's folder. One that is let go while it is made ready has the
+//           folder until its driver says that this is over, in whichever way.
 //           One that failed before that is kept until control lets go of it: what told of it may
 //           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.
@@ -65,7 +65,7 @@ class NodeCore {
  public:
   // `last`: the number of the last message that was sent, and the newest orders that were taken,
   // in an earlier life of this process.
-  // `has_beside`: has_other() of the other nodes of this machine.
+  // `has_beside`: has_other() of any node of this machine.
   using HasBeside = std::function<bool(const model::AttemptRef&)>;
   NodeCore(NodeId node, const Stamp& last, NodeLimits limits, HasBeside has_beside = {});
 

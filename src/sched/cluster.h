@@ -38,6 +38,7 @@ struct Host {
 
   // Nothing that is known runs there.
   bool idle() const;
+  friend bool operator==(const Host&, const Host&) = default;
 };
 
 // The hosts that are up, and what is free on each.

@@ -322,13 +322,14 @@ std::string SimControl::find_silent(Time troubled) const {
   return "";
 }
 
-// Nothing new of the node has reached control within its lease, heard or not; what came just now may
-// lie unread.
+// Nothing new of the node has reached control within its lease, heard or not; what came just now
+// may lie unread.
 std::string SimControl::check_given_up(const model::NodeLost& lost) const {
   if (lost.reason != "HeartbeatLost") return "";
   const auto arrived = arrived_at_.find(lost.node);
   if (arrived == arrived_at_.end()) return "";
   const Duration silent = agenda_.now() - arrived->second;
+  CHECK(silent >= Duration(), "a message of the future");
   if (silent > kLease || silent < kUnread) return "";
   return "node " + lost.node.str() + " was given up " + std::to_string(silent.millis()) +
          " ms after it was heard of";

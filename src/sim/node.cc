@@ -170,7 +170,9 @@ void SimNode::prepare(node::NodeCore::Preparation preparation) {
 
 void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bool is_well) {
   const model::AttemptRef& attempt = preparation.order.attempt;
-  preparing_.erase(preparing_.find(attempt));
+  const auto under_way = preparing_.find(attempt);
+  CHECK(under_way != preparing_.end(), "a preparation ends that nobody began");
+  preparing_.erase(under_way);
   if (is_well) {
     if (core_.prepared(attempt, preparation.number)) ready_[attempt] = preparation.order;
     return;

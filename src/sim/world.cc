@@ -154,7 +154,8 @@ class World {
 
   void strike(const Fault& fault) {
     cover(fault.kind);
-    const bool looks = control_.up() && violation_.empty();  // Too slow for every schedule.
+    const bool looks = control_.up() && violation_.empty();
+    // Too slow for every schedule.
     if (looks && scenario_.seed % kIndexEvery == 0) violation_ = check_index();
     if (looks && depth_ == Depth::kAll && violation_.empty()) violation_ = check_explained();
     SimNode& node = *nodes_[fault.node];

@@ -63,6 +63,7 @@ std::string cpus_text(std::int64_t milli) {
 struct Largest {
   std::int64_t amount = 0;
   std::string node;
+  bool is_spot = false;
 };
 
 template <typename Amount>
@@ -70,7 +71,9 @@ Largest largest(const std::vector<model::NodeInfo>& nodes, const Amount& amount_
   Largest result;
   for (const model::NodeInfo& node : nodes) {
     const std::int64_t amount = amount_of(node.capacity);
-    if (result.node.empty() || amount > result.amount) result = {amount, node.id.str()};
+    if (result.node.empty() || amount > result.amount) {
+      result = {amount, node.id.str(), node.spot};
+    }
   }
   return result;
 }
@@ -91,12 +94,12 @@ class AmountCheck {
     const Largest cpus =
         largest(nodes_, [](const model::Resources& has) { return has.milli_cpus; });
     if (need.milli_cpus > cpus.amount) {
-      refuse("cpus", cpus_text(need.milli_cpus) + " cpus", cpus_text(cpus.amount), cpus.node);
+      refuse("cpus", cpus_text(need.milli_cpus) + " cpus", cpus_text(cpus.amount), cpus);
     }
     const Largest memory =
         largest(nodes_, [](const model::Resources& has) { return has.memory.count(); });
     if (need.memory.count() > memory.amount) {
-      refuse("memory", to_string(need.memory), to_string(Bytes::count(memory.amount)), memory.node);
+      refuse("memory", to_string(need.memory), to_string(Bytes::count(memory.amount)), memory);
     }
     for (const auto& [device, count] : need.accelerators) check_device(device, count);
     return fits_;
@@ -111,7 +114,7 @@ class AmountCheck {
     if (most.amount == 0) return refuse_device(device);
     if (count <= most.amount) return;
     refuse("accelerators", device + ":" + std::to_string(count),
-           device + ":" + std::to_string(most.amount), most.node);
+           device + ":" + std::to_string(most.amount), most);
   }
 
   void refuse_device(const std::string& device) {
@@ -131,11 +134,16 @@ class AmountCheck {
   }
 
   void refuse(std::string_view key, const std::string& asked, const std::string& has,
-              const std::string& node) {
+              const Largest& largest) {
     fits_ = false;
-    scope_.refuse(resource_item(draft_, key),
-                  asked + " is more than any node has: the largest, '" + node + "', has " + has,
-                  asked, "ask for " + has + " or less" + or_more_nodes(context_));
+    const bool is_closed = largest.is_spot && !draft_.spec.spot;
+    scope_.refuse(
+        resource_item(draft_, key),
+        asked + " is more than any node has: the largest, '" + largest.node + "', has " + has,
+        asked,
+        "ask for " + has + " or less" +
+            (is_closed ? ", with spot: true since that may be taken away" : "") +
+            or_more_nodes(context_));
   }
 
   const Scope& scope_;

@@ -19,6 +19,7 @@ void describe(const std::string& folder, const std::string& name, std::string& t
     text += name + " gone\n";
     return;
   }
+  if (info->kind == env::FileKind::kOther) return;  // A FIFO: none of its content is copied.
   text += name + ' ' + std::to_string(info->size.count()) + ' ' +
           std::to_string(info->modified.millis()) + '\n';
   if (info->kind != env::FileKind::kDirectory) return;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "json/value.h"
 #include "json/writer.h"
 
 namespace runnel::control {
@@ -50,9 +51,16 @@ Result<model::Principal> principal_of(const http::Request& request, const Accoun
 
 Async<http::Reply> refused(Error error) { co_return error; }
 
+// An empty object says nothing, however it is written.
+bool says_nothing(std::string_view body) {
+  if (body.empty()) return true;
+  const Result<json::Value> value = json::parse(body);
+  return value.ok() && value->is_object() && value->as_object().empty();
+}
+
 Result<void> check_body(const Operation& operation, const http::Request& request) {
   const bool is_read = !operation.body.empty() || !operation.other_bodies.empty();
-  if (is_read || request.body.empty() || request.body == "{}") return {};
+  if (is_read || says_nothing(request.body)) return {};
   return Error(Errc::kInvalid, "this request has no body, and one was sent")
       .with_field("body")
       .with_hint("what it can be told goes into the query, ?name=value: see /openapi.json");

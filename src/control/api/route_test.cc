@@ -35,10 +35,14 @@ TEST(Body, IsRefusedWhereNobodyReadsIt) {
   http::Request request = http::Request::post("/api/v1/nodes/a:preempt");
   const Operation preempt{.method = http::Method::kPost, .path = "/nodes/{name}:preempt"};
   EXPECT_TRUE(check_body(preempt, request).ok());
-  request.body = "{}";
-  EXPECT_TRUE(check_body(preempt, request).ok()) << "which says nothing";
-  request.body = R"({"notice":"5s"})";
-  EXPECT_EQ(check_body(preempt, request).error().field, "body");
+  for (const char* nothing : {"{}", "{ }\n"}) {
+    request.body = nothing;
+    EXPECT_TRUE(check_body(preempt, request).ok()) << nothing;
+  }
+  for (const char* something : {R"({"notice":"5s"})", "null", "[]", "{"}) {
+    request.body = something;
+    EXPECT_EQ(check_body(preempt, request).error().field, "body") << something;
+  }
   Operation submit = preempt;
   submit.body = "Submission";
   EXPECT_TRUE(check_body(submit, request).ok());
