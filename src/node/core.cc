@@ -132,12 +132,11 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
     held_back_.push_back(std::move(preparation));
     return;
   }
-  begin_preparation(attempt, std::move(preparation), work.prepare);
+  begin_preparation(std::move(preparation), work.prepare);
 }
 
-void NodeCore::begin_preparation(LocalAttempt& attempt, Preparation preparation,
-                                 std::vector<Preparation>& begun) {
-  attempt.stage = Stage::kPreparing;
+void NodeCore::begin_preparation(Preparation preparation, std::vector<Preparation>& begun) {
+  attempts_.at(preparation.order.attempt).stage = Stage::kPreparing;
   under_way_[preparation.order.attempt].insert(preparation.number);
   begun.push_back(std::move(preparation));
 }
@@ -192,7 +191,7 @@ std::vector<NodeCore::Preparation> NodeCore::released() {
       still.push_back(std::move(each));
       continue;
     }
-    begin_preparation(attempts_.at(each.order.attempt), std::move(each), free);
+    begin_preparation(std::move(each), free);
   }
   held_back_ = std::move(still);
   return free;

@@ -156,8 +156,7 @@ class NodeCore {
   bool is_held_back(const model::AttemptRef& attempt) const;
   std::optional<Error> refusal_of(const model::NodeOrders& orders) const;
   bool is_wanted(const Preparation& preparation) const;
-  void begin_preparation(LocalAttempt& attempt, Preparation preparation,
-                         std::vector<Preparation>& begun);
+  void begin_preparation(Preparation preparation, std::vector<Preparation>& begun);
   void end_preparation(const model::AttemptRef& attempt, std::int64_t preparation);
   void take_start(model::StartOrder order, Time now, Work& work);
   void take_stop(const model::StopOrder& order, Time now, Work& work);
