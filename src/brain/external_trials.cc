@@ -161,7 +161,7 @@ Error taken_away(const Turn& turn, const TrialCall& input) {
                         (given_again ? "was given to somebody else" : "waits for who asks next"),
                     "report more often than the lease, or ask with a longer one; ask for another");
   }
-  const bool is_halted = turn.state().jobs.at(input.job).status == Status::kPaused;
+  const bool is_halted = turn.state().jobs.at(input.job).halted;
   const std::string ask = (is_halted ? "runnel resume " + input.job.str() + ", and ask" : "ask") +
                           std::string(" for another: runnel study ask ") + input.job.str();
   if (trial_of(turn, input).parked) {

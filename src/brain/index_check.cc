@@ -5,9 +5,11 @@
 namespace runnel::brain {
 namespace {
 
+// Also with what runs beside each of them, on hosts that take no work and stand in no list.
 bool same_hosts(const sched::Cluster& a, const sched::Cluster& b) {
-  return std::ranges::equal(a.hosts(), b.hosts(),
-                            [](const auto* one, const auto* other) { return *one == *other; });
+  return std::ranges::equal(a.hosts(), b.hosts(), [&](const auto* one, const auto* other) {
+    return *one == *other && a.apart_of(*one) == b.apart_of(*other);
+  });
 }
 
 // Without the entries that hold nothing: they say what no entry says.

@@ -24,8 +24,15 @@ using testing::step;
 // The parts of an index that hold anything.
 std::set<std::string> parts_of(const Index& index) {
   std::set<std::string> parts;
-  const auto note = [&](const char* name, const auto& part) {
-    if (!part.empty()) parts.insert(name);
+  const auto note = [&]<typename Part>(const char* name, const Part& part) {
+    if constexpr (requires { typename Part::mapped_type; }) {
+      const bool holds = std::any_of(part.begin(), part.end(), [](const auto& entry) {
+        return entry.second != typename Part::mapped_type();
+      });
+      if (holds) parts.insert(name);
+    } else if (!part.empty()) {
+      parts.insert(name);
+    }
   };
   note("ready", index.ready);
   note("again", index.again);
@@ -54,7 +61,7 @@ class Followed {
   }
 
   void act() {
-    switch (random_() % 14) {
+    switch (random_() % 15) {
       case 0: return submit();
       case 1: return submit_search();
       case 2: return ask();
@@ -64,6 +71,7 @@ class Followed {
       case 6: return look_at_devices();
       case 7: return harness_.pass(Duration::seconds(static_cast<std::int64_t>(random_() % 20)));
       case 8: return halt();
+      case 9: return drain();
       default: return end();
     }
   }
@@ -119,7 +127,6 @@ class Followed {
     call.lease = Duration::seconds(60);
     harness_.decide(call);
   }
-  // A study of which trials are held, else any job.
   void halt() {
     const auto& jobs = harness_.brain.state().jobs;
     if (jobs.empty()) return;
@@ -127,6 +134,15 @@ class Followed {
     const bool is_halted = job->second.halted;
     harness_.request(job->first,
                      is_halted ? model::JobRequest::Verb::kResume : model::JobRequest::Verb::kHalt);
+  }
+  void drain() {
+    const NodeId changes = some_node();
+    model::NodesDeclared declared;
+    for (const auto& [id, node] : harness_.brain.state().nodes) {
+      declared.nodes.push_back(node.info);
+      if (id == changes) declared.nodes.back().draining = !node.info.draining;
+    }
+    harness_.decide(declared);
   }
   NodeId some_node() { return NodeId("n" + std::to_string(random_() % 3)); }
   void give_notice() {

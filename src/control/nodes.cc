@@ -253,14 +253,19 @@ void Nodes::look_at_leases() {
 // A full disk may keep the loss waiting until the node is back, or has joined in another life; then
 // the next look finds out whether it is lost.
 Async<void> Nodes::give_up(NodeId node, Incarnation incarnation) {
-  CO_TRY(co_await read_what_came());
-  const auto still_silent = [this, node]() -> Result<void> {
-    if (session_of(node).is_lost(clock_.boot())) return {};
-    return Error(Errc::kCancelled, "the node has been heard again");
-  };
-  const Result<void> lost =
-      co_await on_lost({node, std::move(incarnation), "HeartbeatLost"}, still_silent);
-  (void)lost;  // If not, it is still up.
+  bool is_unread = true;
+  while (is_unread) {
+    CO_TRY(co_await read_what_came());
+    const Guard still_silent = [this, node, read_at = clock_.boot(), &is_unread]() -> Result<void> {
+      is_unread = clock_.boot() - read_at > kReads * 2;
+      if (is_unread) return Error(Errc::kCancelled, "more may have come since");
+      if (session_of(node).is_lost(clock_.boot())) return {};
+      return Error(Errc::kCancelled, "the node has been heard again");
+    };
+    is_unread = false;
+    const Result<void> lost = co_await on_lost({node, incarnation, "HeartbeatLost"}, still_silent);
+    (void)lost;  // If not, it is still up.
+  }
   given_up_.erase(node);
   co_return {};
 }

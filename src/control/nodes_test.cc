@@ -51,6 +51,12 @@ class NodesTest : public ::testing::Test {
     const auto& nodes = home_.control().state().nodes;
     return nodes.contains(kNode) && nodes.at(kNode).up;
   }
+  // The node's lease is over, and its loss has met a full disk.
+  void lose_without_room() {
+    home_.watch.full = true;
+    home_.clock.advance(kLease + Duration::millis(1));
+    home_.until([&] { return home_.watch.refused > 0; });
+  }
   void pass(Duration real) { EXPECT_TRUE(home_.wait(home_.loop->sleep(real, {})).ok()); }
   void pass_some() { pass(Duration::millis(40)); }
 
@@ -58,8 +64,8 @@ class NodesTest : public ::testing::Test {
   // A look at the leases, and what came meanwhile is read.
   static constexpr Duration kLook = Duration::millis(200);
 
-  Home home_;
   KeptOrders link_;
+  Home home_;
 };
 
 // What was lost may have told of an end: the node has to join anew, though its join is decided
@@ -91,15 +97,29 @@ TEST_F(NodesTest, ANodeThatIsHeardAgainBeforeItsLossIsDecidedStaysUp) {
   open(kLease);
   hear({message(1, inventory())});
   home_.until([&] { return is_up(); });
-  home_.watch.full = true;
-  home_.clock.advance(kLease + Duration::millis(1));
-  pass(kLook);
+  lose_without_room();
   hear({message(2, node::Beat())});
+  home_.until([&] { return is_up(); });  // No loss is on its way to the disk any more.
   home_.watch.full = false;
   pass(kLook);
   EXPECT_TRUE(is_up());
   home_.clock.advance(kLease + Duration::millis(1));
   home_.until([&] { return !is_up(); });
+}
+
+// Control was stopped while the loss waited, and wakes with what the node has said unread.
+TEST_F(NodesTest, BeforeALossThatHasWaitedIsDecidedWhatCameIsRead) {
+  open(kLease);
+  hear({message(1, inventory())});
+  home_.until([&] { return is_up(); });
+  lose_without_room();
+  home_.until([&] { return is_up(); });
+  home_.clock.advance(Duration::seconds(1));
+  home_.watch.full = false;
+  pass(Duration::millis(20));
+  hear({message(2, node::Beat())});
+  pass(kLook);
+  EXPECT_TRUE(is_up());
 }
 
 TEST_F(NodesTest, ANodeThatIsBackBeforeItsGoodByeIsDecidedStaysUp) {

@@ -58,7 +58,7 @@ class NodeSession {
   std::optional<model::NodeOrders> join_done(UpSequence up, bool is_durable);
   // A report that comes after a join is decided after it.
   bool must_wait() const { return joins_undecided_ > 0; }
-  // Whether a newer inventory has come than the message.
+  // Whether a newer inventory has come than the message, and counts.
   bool joins_since(UpSequence up) const { return up < newest_join_; }
   // The inventory of a later join says all that it says.
   bool is_outdated(UpSequence up) const { return up < joined_; }

@@ -116,13 +116,13 @@ std::string check_poison(const Scenario& scenario, const Truth& truth,
                          const std::vector<model::Event>& log) {
   const Ends ends(log);
   for (const auto& [task, ended] : ends.last) {
-    // Of one that was on its way to the node that lied, nobody could tell a lie from the truth.
-    if (truth.lied_about.contains(ended.attempt)) continue;
     const bool found_out = ended.task == Status::kFailed && ended.reason == "RunnerLost";
     const bool given_up = ended.task == Status::kFailed && ended.to == Status::kNodeFail;
     if (!ends.poison(task)) {
       if (found_out || given_up) return "task " + model::to_string(task) + " failed by losses";
     } else if (ended.task == Status::kSucceeded || (given_up && !found_out)) {
+      // On its way to the node that lied of it: nobody could tell the lie from the truth.
+      if (truth.lied_about.contains(ended.attempt)) continue;
       return "poison task " + model::to_string(task) + " was not found out";
     }
   }
