@@ -51,7 +51,7 @@ Async<void> serve_snapshot(async::EventLoop& loop, const std::string& name, Snap
 
 // The version, held by a session: that of the server before this one, as far as it is there.
 Async<Snapshot> hold(Volume& volume, ServeOptions& options) {
-  volume::SessionRecord who = volume::session_of_this_process("mount");
+  volume::SessionRecord who = volume.processes().this_one("mount");
   who.source = options.folder;
   if (options.takes_over) {
     std::optional<Snapshot> held = CO_TRY(co_await volume.go_on_reading(who, options.version));

@@ -43,7 +43,7 @@ Async<Snapshot> held_by_another(Volume& volume, Reference reference) {
 Async<Snapshot> hold(Volume& volume, Reference reference) {
   if (reference.version.empty()) co_return without_files(volume);
   Result<Snapshot> held =
-      co_await volume.begin_reading(volume::session_of_this_process("reader"), reference.version);
+      co_await volume.begin_reading(volume.processes().this_one("reader"), reference.version);
   const bool is_dropped = !held.ok() && held.error().code == Errc::kNotFound;
   if (!is_dropped || reference.manifest.empty()) co_return std::move(held);
   co_return co_await held_by_another(volume, std::move(reference));

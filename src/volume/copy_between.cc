@@ -25,7 +25,7 @@ Async<PutResult> copy_between(async::EventLoop& loop, Volume& from, std::string 
                               std::string path, std::string name, Volume& to, PutOptions options,
                               async::StopToken stop) {
   Snapshot snapshot =
-      CO_TRY(co_await from.begin_reading(session_of_this_process("cp"), std::move(version)));
+      CO_TRY(co_await from.begin_reading(from.processes().this_one("cp"), std::move(version)));
   co_return co_await with_session<PutResult>(
       loop, from, [] { return std::set<std::string>(); },
       [&](async::StopToken token) {

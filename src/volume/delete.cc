@@ -111,13 +111,12 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
       !volume.head().is_deleted() &&
       CO_TRY(co_await came_to_nothing(volume.store(), volume.random(), volume.head(), stop));
   if (is_nobodys) co_return {};
-  const SessionRecord here = session_of_this_process("delete");
   std::string owners;
   for (const SeenSession& session :
        CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), std::move(stop)))) {
     const bool is_of_nobody =
         session.is_probe ||
-        (session.record && (has_ended(*session.record, here) ||
+        (session.record && (volume.processes().has_ended(*session.record) ||
                             is_of_another_volume(*session.record, volume.head().uuid)));
     if (is_of_nobody) continue;
     owners += (owners.empty() ? "" : ", ") + owner_of(session);

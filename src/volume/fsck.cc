@@ -329,7 +329,7 @@ Async<FsckResult> check_volume(async::EventLoop& loop, Volume& volume, FsckOptio
   if (!options.repair) {
     co_return co_await run_check(loop, volume, std::move(options), std::move(stop));
   }
-  CO_TRY(co_await volume.begin_writing(session_of_this_process("fsck")));
+  CO_TRY(co_await volume.begin_writing(volume.processes().this_one("fsck")));
   co_return co_await with_session<FsckResult>(
       loop, volume, [] { return std::set<std::string>(); },
       [&](async::StopToken token) { return run_check(loop, volume, options, std::move(token)); },

@@ -36,8 +36,7 @@ class Collection {
         clock_(clock),
         volume_(volume),
         options_(std::move(options)),
-        stop_(std::move(stop)),
-        here_(session_of_this_process("gc")) {}
+        stop_(std::move(stop)) {}
 
   Async<GcResult> try_out() {
     Head head = volume_.head();
@@ -77,7 +76,7 @@ class Collection {
   };
 
   Async<void> collect_in_session() {
-    CO_TRY(co_await volume_.begin_writing(session_of_this_process("gc")));
+    CO_TRY(co_await volume_.begin_writing(volume_.processes().this_one("gc")));
     const async::StopToken outside = stop_;
     Result<void> done = co_await with_session<void>(
         loop_, volume_, [] { return std::set<std::string>(); },
@@ -201,7 +200,7 @@ class Collection {
   }
 
   bool has_ended(const SeenSession& session) const {
-    return session.record && volume::has_ended(*session.record, here_);
+    return session.record && volume_.processes().has_ended(*session.record);
   }
 
   // The list of garbage that the head names. What has gone with its volume has none any more.
@@ -445,8 +444,8 @@ class Collection {
   }
 
   Async<void> remove(const SeenSession& session) {
-    CO_TRY(co_await volume_.store().remove(session.key, stop_));
-    ++result_.sessions;
+    const bool is_removed = CO_TRY(co_await remove_session(volume_.store(), session, stop_));
+    if (is_removed) ++result_.sessions;
     co_return {};
   }
 
@@ -502,7 +501,6 @@ class Collection {
   Volume& volume_;
   const GcOptions options_;
   async::StopToken stop_;
-  const SessionRecord here_;
   bool is_full_ = false;  // The store, until the first list of garbage is swept.
   Marks marks_;
   std::set<Mark> marked_;

@@ -222,7 +222,7 @@ Async<GetProgress> get_held(async::EventLoop& loop, Volume& volume, std::string 
                             std::string path, TreeSink& sink, GetOptions options,
                             async::StopToken stop) {
   Snapshot snapshot =
-      CO_TRY(co_await volume.begin_reading(session_of_this_process("get"), std::move(version)));
+      CO_TRY(co_await volume.begin_reading(volume.processes().this_one("get"), std::move(version)));
   GetProgress got = CO_TRY(co_await with_session<GetProgress>(
       loop, volume, [] { return std::set<std::string>(); },
       [&](async::StopToken token) {

@@ -13,25 +13,29 @@ std::string newest_key(const Head& head) {
   return head.newest() == nullptr ? "" : head.newest()->key;
 }
 
+std::string prefix_of(const HeadRegister& head) { return head.volume() + "/"; }
+
+Async<Session> begin_session(HeldSession::Place place, SessionRecord who) {
+  return Session::begin(place.store, place.random, prefix_of(place.head), std::move(who),
+                        place.stop);
+}
+
 }  // namespace
 
-HeldSession::HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix,
-                         Session session, async::StopToken stop)
-    : head_(&head),
-      store_(&store),
-      prefix_(std::move(prefix)),
-      stop_(std::move(stop)),
+HeldSession::HeldSession(const Place& place, Session session)
+    : head_(&place.head),
+      store_(&place.store),
+      prefix_(prefix_of(place.head)),
+      stop_(place.stop),
       session_(std::move(session)) {}
 
-Async<HeldSession> HeldSession::for_writing(HeadRegister& head, object::ObjectStore& store,
-                                            env::Random& random, std::string prefix,
-                                            SessionRecord who, async::StopToken stop) {
+Async<HeldSession> HeldSession::for_writing(Place place, SessionRecord who) {
+  const Head& head = place.head.head();
   who.writes = true;
-  who.pin = newest_key(head.head());
-  who.collections = head.head().collections;
-  who.uuid = head.head().uuid;
-  Session begun = CO_TRY(co_await Session::begin(store, random, prefix, std::move(who), stop));
-  HeldSession held(head, store, std::move(prefix), std::move(begun), std::move(stop));
+  who.pin = newest_key(head);
+  who.collections = head.collections;
+  who.uuid = head.uuid;
+  HeldSession held(place, CO_TRY(co_await begin_session(place, std::move(who))));
   const Result<void> holds = co_await held.hold_newest();
   if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
   co_return held;
@@ -70,19 +74,19 @@ Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::st
 }
 
 // Takes over the first session that is as `who`, of the same volume, and whose process has ended.
-Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Random& random,
-                                            std::string prefix, SessionRecord who,
-                                            async::StopToken stop) {
-  for (const std::string& key : CO_TRY(co_await session_keys(store, prefix, stop))) {
-    const Result<object::Object> there = co_await store.get(key, kSessionBytesMax, stop);
+Async<std::optional<Session>> take_over_one(HeldSession::Place place, SessionRecord who) {
+  const std::string prefix = prefix_of(place.head);
+  for (const std::string& key : CO_TRY(co_await session_keys(place.store, prefix, place.stop))) {
+    const Result<object::Object> there =
+        co_await place.store.get(key, kSessionBytesMax, place.stop);
     if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
     const Result<SessionRecord> record = decode_session(there->bytes);
     const bool is_ours = record.ok() && record->uuid == who.uuid && record->writes == who.writes &&
                          record->kind == who.kind && record->source == who.source &&
-                         has_ended(*record, who);
+                         place.processes.has_ended(*record);
     if (!is_ours) continue;
-    std::optional<Session> taken =
-        CO_TRY(co_await Session::take_over(store, random, key, *there, who, stop));
+    std::optional<Session> taken = CO_TRY(
+        co_await Session::take_over(place.store, place.random, key, *there, who, place.stop));
     if (taken) co_return taken;
   }
   co_return std::optional<Session>();
@@ -90,17 +94,12 @@ Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Ran
 
 }  // namespace
 
-Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
-                                                            object::ObjectStore& store,
-                                                            env::Random& random, std::string prefix,
-                                                            SessionRecord who,
-                                                            async::StopToken stop) {
+Async<std::optional<HeldSession>> HeldSession::for_going_on(Place place, SessionRecord who) {
   who.writes = true;
-  who.uuid = head.head().uuid;
-  std::optional<Session> taken =
-      CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
+  who.uuid = place.head.head().uuid;
+  std::optional<Session> taken = CO_TRY(co_await take_over_one(place, std::move(who)));
   if (!taken) co_return std::optional<HeldSession>();
-  HeldSession held(head, store, std::move(prefix), *std::move(taken), std::move(stop));
+  HeldSession held(place, *std::move(taken));
   std::set<std::string> keys;
   for (const auto& [key, size] : CO_TRY(co_await held.own_objects("p/"))) keys.insert(key);
   const Result<void> pinned = co_await held.pin_newest([keys] { return keys; });
@@ -110,16 +109,11 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
   co_return std::optional<HeldSession>();
 }
 
-Async<std::optional<HeldSession>> HeldSession::for_reading_on(HeadRegister& head,
-                                                              object::ObjectStore& store,
-                                                              env::Random& random,
-                                                              std::string prefix, SessionRecord who,
-                                                              async::StopToken stop) {
-  who.uuid = head.head().uuid;
-  std::optional<Session> taken =
-      CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
+Async<std::optional<HeldSession>> HeldSession::for_reading_on(Place place, SessionRecord who) {
+  who.uuid = place.head.head().uuid;
+  std::optional<Session> taken = CO_TRY(co_await take_over_one(place, std::move(who)));
   if (!taken) co_return std::optional<HeldSession>();
-  HeldSession held(head, store, std::move(prefix), *std::move(taken), std::move(stop));
+  HeldSession held(place, *std::move(taken));
   const Result<void> kept = co_await held.keep([] { return std::set<std::string>(); });
   if (kept.ok()) co_return std::optional(std::move(held));
   if (kept.error().code != Errc::kConflict) co_return kept.error();
@@ -154,16 +148,13 @@ Async<std::map<std::string, std::int64_t>> HeldSession::own_objects(std::string 
   }
 }
 
-Async<HeldSession> HeldSession::for_reading(HeadRegister& head, object::ObjectStore& store,
-                                            env::Random& random, std::string prefix,
-                                            SessionRecord who, VersionPlace place,
-                                            async::StopToken stop) {
-  who.pin = place.key;
-  who.collections = head.head().collections;
-  who.uuid = head.head().uuid;
-  Session begun = CO_TRY(co_await Session::begin(store, random, prefix, std::move(who), stop));
-  HeldSession held(head, store, std::move(prefix), std::move(begun), std::move(stop));
-  const Result<void> holds = co_await held.hold(std::move(place));
+Async<HeldSession> HeldSession::for_reading(Place place, SessionRecord who, VersionPlace version) {
+  const Head& head = place.head.head();
+  who.pin = version.key;
+  who.collections = head.collections;
+  who.uuid = head.uuid;
+  HeldSession held(place, CO_TRY(co_await begin_session(place, std::move(who))));
+  const Result<void> holds = co_await held.hold(std::move(version));
   if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
   co_return held;
 }

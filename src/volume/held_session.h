@@ -10,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "volume/head_register.h"
+#include "volume/processes.h"
 #include "volume/session.h"
 
 namespace runnel::volume {
@@ -24,28 +25,26 @@ using KeysInUse = std::function<std::set<std::string>()>;
 // Lifetime: the register and what the session needs outlive it.
 class HeldSession {
  public:
+  // Where sessions of a volume are, and who speaks of processes there.
+  struct Place {
+    HeadRegister& head;
+    object::ObjectStore& store;
+    env::Random& random;
+    const Processes& processes;
+    async::StopToken stop;
+  };
+
   // Holds the version that is the newest in the end; the register has that head.
-  static Async<HeldSession> for_writing(HeadRegister& head, object::ObjectStore& store,
-                                        env::Random& random, std::string prefix, SessionRecord who,
-                                        async::StopToken stop);
-  // Goes on with what a writer of the same kind and source has put whose process has ended here,
-  // and holds the newest version. None when there is no such session, or what it had put may be
-  // gone.
-  static Async<std::optional<HeldSession>> for_going_on(HeadRegister& head,
-                                                        object::ObjectStore& store,
-                                                        env::Random& random, std::string prefix,
-                                                        SessionRecord who, async::StopToken stop);
-  // Goes on with what a reader of the same kind and source holds whose process has ended here, also
-  // when the version is not in the head any more. None when there is none, or it may be gone.
-  static Async<std::optional<HeldSession>> for_reading_on(HeadRegister& head,
-                                                          object::ObjectStore& store,
-                                                          env::Random& random, std::string prefix,
-                                                          SessionRecord who, async::StopToken stop);
+  static Async<HeldSession> for_writing(Place place, SessionRecord who);
+  // Goes on with what a writer of the same kind and source has put whose process has ended, and
+  // holds the newest version. None when there is no such session, or what it had put may be gone.
+  static Async<std::optional<HeldSession>> for_going_on(Place place, SessionRecord who);
+  // Goes on with what a reader of the same kind and source holds whose process has ended, also when
+  // the version is not in the head any more. None when there is none, or it may be gone.
+  static Async<std::optional<HeldSession>> for_reading_on(Place place, SessionRecord who);
   // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
   // when it is not in the head any more.
-  static Async<HeldSession> for_reading(HeadRegister& head, object::ObjectStore& store,
-                                        env::Random& random, std::string prefix, SessionRecord who,
-                                        VersionPlace place, async::StopToken stop);
+  static Async<HeldSession> for_reading(Place place, SessionRecord who, VersionPlace version);
 
   Session& session() { return session_; }
   // The keys of what it has put of a kind ("p/"), and their bytes.
@@ -60,8 +59,7 @@ class HeldSession {
   Async<void> end() { return session_.end(); }
 
  private:
-  HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix, Session session,
-              async::StopToken stop);
+  HeldSession(const Place& place, Session session);
   // `collections`: of the last head whose list of garbage was looked at.
   Async<void> pin(std::string manifest_key, std::int64_t collections);
   // Until it holds the newest version. It refers to nothing yet.

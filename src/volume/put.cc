@@ -363,7 +363,7 @@ Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
 
 Async<PutResult> put_from(async::EventLoop& loop, Volume& volume, std::unique_ptr<PutSource> source,
                           PutOptions options, async::StopToken stop) {
-  SessionRecord who = session_of_this_process("put");
+  SessionRecord who = volume.processes().this_one("put");
   who.source = options.source;
   const bool goes_on = CO_TRY(co_await volume.go_on_writing(who));
   const auto begin = goes_on ? Put::Begin::kGoesOn : Put::Begin::kAnew;

@@ -35,8 +35,8 @@ Edit& entry_at(Edit& root, const Path& path, Time now) {
 }
 
 // A version whose chunks a new one takes over, kept from gc until that is published.
-SessionRecord taker(const char* kind) {
-  SessionRecord who = session_of_this_process(kind);
+SessionRecord taker(const Volume& volume, const char* kind) {
+  SessionRecord who = volume.processes().this_one(kind);
   who.writes = true;
   return who;
 }
@@ -135,7 +135,7 @@ Async<Rearranged> copy_path(async::EventLoop& loop, Volume& volume, std::string 
                             async::StopToken stop) {
   const bool is_newest = version == "latest";
   return from_version(
-      loop, volume, taker("cp"), std::move(version),
+      loop, volume, taker(volume, "cp"), std::move(version),
       [&volume, is_newest, from = std::move(from), to = std::move(to),
        message = std::move(message)](Snapshot& source, async::StopToken token) {
         return copy_now(volume, source, is_newest, from, to, message, std::move(token));
@@ -147,7 +147,7 @@ Async<Rearranged> restore_path(async::EventLoop& loop, Volume& volume, std::stri
                                std::string from, std::string to, std::string message,
                                async::StopToken stop) {
   return from_version(
-      loop, volume, taker("restore"), std::move(version),
+      loop, volume, taker(volume, "restore"), std::move(version),
       [&volume, from = std::move(from), to = std::move(to), message = std::move(message)](
           Snapshot& source, async::StopToken token) {
         return restore_now(volume, source, from, to, message, std::move(token));

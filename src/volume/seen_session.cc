@@ -28,7 +28,8 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
       if (!is_name_of_session(std::string_view(each.key).substr(folder.size()))) continue;
       Result<object::Object> object = co_await store.get(each.key, kSessionBytesMax, stop);
       if (!object.ok() && object.error().code == Errc::kNotFound) continue;  // It has ended.
-      SeenSession session{each.key, CO_TRY(std::move(object)).bytes, std::nullopt};
+      object::Object there = CO_TRY(std::move(object));
+      SeenSession session{each.key, std::move(there.bytes), std::move(there.etag)};
       session.is_probe = std::string_view(each.key).substr(folder.size()).starts_with(kProbe);
       if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
         session.record = *std::move(record);
@@ -38,6 +39,34 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
     if (!page.more) co_return seen;
     after = *std::move(page.more);
   }
+}
+
+namespace {
+
+// Whether the session says that it has ended, and by nobody else's word.
+Async<bool> say_ended(object::ObjectStore& store, const SeenSession& session,
+                      async::StopToken stop) {
+  SessionRecord ended = *session.record;
+  ended.kind = kEndedKind;
+  ended.owner.clear();
+  const std::string text = encode_session(ended);
+  const Result<std::string> put = co_await store.put(
+      session.key, object::make_body(text), object::Condition::matches(session.etag), stop);
+  if (put.ok()) co_return true;
+  if (put.error().code == Errc::kNotFound) co_return false;
+  if (put.error().code != Errc::kPrecondition) co_return put.error();
+  // A store that repeats a request by itself refuses the second one of a put that was done.
+  const Result<object::Object> there = co_await store.get(session.key, kSessionBytesMax, stop);
+  co_return there.ok() && there->bytes == text;
+}
+
+}  // namespace
+
+Async<bool> remove_session(object::ObjectStore& store, SeenSession session, async::StopToken stop) {
+  // What is damaged, or a probe, is nobody's to go on with.
+  const bool is_ours = !session.record || CO_TRY(co_await say_ended(store, session, stop));
+  if (is_ours) CO_TRY(co_await store.remove(session.key, stop));
+  co_return is_ours;
 }
 
 }  // namespace runnel::volume

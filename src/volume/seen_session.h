@@ -14,6 +14,7 @@ namespace runnel::volume {
 struct SeenSession {
   std::string key;  // With the volume's prefix.
   std::string bytes;
+  std::string etag;
   std::optional<SessionRecord> record;  // None: it is damaged, or a probe.
   bool is_probe = false;                // Of a Volume::create() that was killed.
 };
@@ -22,5 +23,10 @@ struct SeenSession {
 // is somebody's.
 Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::string prefix,
                                              async::StopToken stop);
+
+// Removes the session of somebody who is taken for dead. First it says so by compare-and-swap:
+// whoever lives after all, or has taken it over since it was seen, keeps it, and nobody takes it
+// over any more. Whether it was removed.
+Async<bool> remove_session(object::ObjectStore& store, SeenSession session, async::StopToken stop);
 
 }  // namespace runnel::volume

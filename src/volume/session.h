@@ -29,6 +29,9 @@ struct SessionRecord {
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
+// The kind of a session whose owner is taken for dead, just before it is removed.
+inline constexpr const char* kEndedKind = "ended";
+
 inline constexpr std::int64_t kSessionBytesMax = 16 << 10;  // Of a session's object.
 
 std::string encode_session(const SessionRecord& record);

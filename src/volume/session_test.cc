@@ -16,6 +16,8 @@
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
 #include "volume/object_id.h"
+#include "volume/seen_session.h"
+#include "volume/testing/disturbed_store.h"
 
 namespace runnel::volume {
 namespace {
@@ -168,6 +170,32 @@ TEST_F(SessionTest, IsTakenOverByOneAndLostToItsOwner) {
   MUST(loop_->block_on(session.end()));
   MUST(loop_->block_on(taken->replace(taken->record())));
   EXPECT_EQ(stored(*taken), taken->record());
+}
+
+// Found by the simulator: gc had seen it as that of a dead process, and removed what a put had
+// taken over meanwhile.
+TEST_F(SessionTest, OneThatIsTakenOverMeanwhileIsNotRemoved) {
+  const Session session = begin();
+  const SeenSession seen = run(see_sessions(store_, "v/", {})).at(0);
+  const object::Object there = run(store_.get(session.key(), kSessionBytesMax, {}));
+  const SessionRecord who = session_of_this_process("put");
+  std::optional<Session> taken =
+      run(Session::take_over(store_, env::real_random(), session.key(), there, who, {}));
+  EXPECT_FALSE(run(remove_session(store_, seen, {})));
+  MUST(loop_->block_on(taken->replace(taken->record())));
+  EXPECT_TRUE(run(remove_session(store_, run(see_sessions(store_, "v/", {})).at(0), {})));
+  EXPECT_TRUE(store_.objects().empty());
+}
+
+TEST_F(SessionTest, OneThatIsTakenForDeadIsTakenOverByNobody) {
+  Session session = begin();
+  testing::ShortLivedStore mortal(store_, 1);
+  const SeenSession seen = run(see_sessions(store_, "v/", {})).at(0);
+  EXPECT_FALSE(loop_->block_on(remove_session(mortal, seen, {})).ok()) << "killed between";
+  EXPECT_EQ(stored(session).kind, kEndedKind) << "of no kind that anybody goes on with";
+  EXPECT_EQ(loop_->block_on(session.replace(session.record())).error().code, Errc::kConflict);
+  EXPECT_TRUE(run(remove_session(store_, run(see_sessions(store_, "v/", {})).at(0), {})));
+  EXPECT_TRUE(store_.objects().empty());
 }
 
 TEST(SessionRecordTest, AnOwnerHasEndedWhenItsProcessHere) {

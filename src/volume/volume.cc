@@ -145,17 +145,19 @@ object::ObjectStore& Volume::store() {
 
 // --- Sessions.
 
+HeldSession::Place Volume::session_place() {
+  return {*head_, context_.store, context_.random, context_.processes, context_.stop};
+}
+
 Async<void> Volume::begin_writing(SessionRecord who) {
   CHECK(!session_, "a volume object has one session");
-  session_.emplace(CO_TRY(co_await HeldSession::for_writing(
-      *head_, context_.store, context_.random, prefix_, std::move(who), context_.stop)));
+  session_.emplace(CO_TRY(co_await HeldSession::for_writing(session_place(), std::move(who))));
   co_return {};
 }
 
 Async<bool> Volume::go_on_writing(SessionRecord who) {
   CHECK(!session_, "a volume object has one session");
-  session_ = CO_TRY(co_await HeldSession::for_going_on(*head_, context_.store, context_.random,
-                                                       prefix_, std::move(who), context_.stop));
+  session_ = CO_TRY(co_await HeldSession::for_going_on(session_place(), std::move(who)));
   co_return session_.has_value();
 }
 
@@ -163,8 +165,8 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
   if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();
   const VersionPlace place = CO_TRY(place_of(version));
-  Result<HeldSession> held = co_await HeldSession::for_reading(
-      *head_, context_.store, context_.random, prefix_, std::move(who), place, context_.stop);
+  Result<HeldSession> held =
+      co_await HeldSession::for_reading(session_place(), std::move(who), place);
   // Unheld, a version is read until gc drops it.
   const bool cannot_hold =
       !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
@@ -174,8 +176,7 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
 
 Async<std::optional<Snapshot>> Volume::go_on_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
-  session_ = CO_TRY(co_await HeldSession::for_reading_on(*head_, context_.store, context_.random,
-                                                         prefix_, std::move(who), context_.stop));
+  session_ = CO_TRY(co_await HeldSession::for_reading_on(session_place(), std::move(who)));
   if (!session_) co_return std::optional<Snapshot>();
   Result<Manifest> manifest = co_await manifest_at({version, session_->session().record().pin, 0});
   if (manifest.ok() && manifest->version == version) {
@@ -390,7 +391,7 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
                                 std::string message) {
   CO_TRY(check_writable(head()));
   const bool has_session = session_.has_value();
-  if (!has_session) CO_TRY(co_await begin_writing(session_of_this_process("edit")));
+  if (!has_session) CO_TRY(co_await begin_writing(context_.processes.this_one("edit")));
   const KeysInUse keys = [&edit] {
     std::set<std::string> used;
     add_packs(edit, used);

@@ -15,6 +15,7 @@
 #include "volume/held_session.h"
 #include "volume/layered_store.h"
 #include "volume/manifest.h"
+#include "volume/processes.h"
 #include "volume/range_reader.h"
 #include "volume/store_pages.h"
 
@@ -27,6 +28,7 @@ struct VolumeContext {
   env::Random& random;
   async::StopToken stop;
   object::StoreFinder* others = nullptr;  // Of linked objects; none: they are not read.
+  const Processes& processes = real_processes();
 };
 
 // A volume in its store: its head, its versions, and how a version is added. docs/design/volume.md.
@@ -115,12 +117,14 @@ class Volume {
   PageSource& pages() { return *pages_; }
   env::Random& random() { return context_.random; }
   Time wall() const { return context_.clock.wall(); }
+  const Processes& processes() const { return context_.processes; }
   const std::string& prefix() const { return prefix_; }
   bool has_session() const { return session_.has_value(); }
   HeldSession& session() { return *session_; }
 
  private:
   Volume(VolumeContext context, std::string name);
+  HeldSession::Place session_place();
 
   // To be called of a clone once its head is known.
   Async<void> open_clone();

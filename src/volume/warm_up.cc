@@ -210,8 +210,8 @@ Async<WarmUp> warm_up_snapshot(async::EventLoop& loop, Volume& volume, Snapshot&
 
 Async<WarmUp> warm_up(async::EventLoop& loop, Volume& volume, std::string version, std::string path,
                       DiskCache& cache, WarmUpProgress progress, async::StopToken stop) {
-  Snapshot snapshot =
-      CO_TRY(co_await volume.begin_reading(session_of_this_process("warmup"), std::move(version)));
+  Snapshot snapshot = CO_TRY(
+      co_await volume.begin_reading(volume.processes().this_one("warmup"), std::move(version)));
   WarmUp done = CO_TRY(co_await with_session<WarmUp>(
       loop, volume, [] { return std::set<std::string>(); },
       [&](async::StopToken token) {

@@ -80,14 +80,16 @@ int run_share(const Options& options, std::uint64_t job) {
     all.freezes += one.freezes;
     all.clones += one.clones;
     all.deletions += one.deletions;
+    all.resumptions += one.resumptions;
   }
   std::printf(
-      "%llu schedules: %lld versions, %lld lists of garbage, %lld clones, %lld deletions, "
+      "%llu schedules: %lld versions, %lld lists of garbage, %lld clones, %lld deletions, %lld "
+      "resumptions, "
       "%lld kills, %lld stops\n",
       static_cast<unsigned long long>(count), static_cast<long long>(all.publishes),
       static_cast<long long>(all.collections), static_cast<long long>(all.clones),
-      static_cast<long long>(all.deletions), static_cast<long long>(all.kills),
-      static_cast<long long>(all.freezes));
+      static_cast<long long>(all.deletions), static_cast<long long>(all.resumptions),
+      static_cast<long long>(all.kills), static_cast<long long>(all.freezes));
   return 0;
 }
 

@@ -22,6 +22,13 @@ std::string version_of(const std::string& uuid, const std::string& version) {
   return uuid + " " + version;
 }
 
+// Whether its owner is taken for dead.
+bool has_been_ended(const Bucket::Stored* session) {
+  if (session == nullptr) return false;
+  const Result<volume::SessionRecord> record = volume::decode_session(*session->bytes);
+  return record.ok() && record->kind == volume::kEndedKind;
+}
+
 }  // namespace
 
 Oracle::Oracle(const Agenda& agenda, const Bucket& bucket)
@@ -97,12 +104,24 @@ void Oracle::changes(const Bucket::Change& change) {
   if (change.after == nullptr) return check_removal(change);
   const std::string kind = below(change.key);
   if (kind == "head") check_head(volume_of(change.key), *change.after->bytes);
-  if (!kind.starts_with("s/")) return;
-  const bool comes_back =
-      change.before == nullptr && !owners_.emplace(change.key, change.process).second;
+  if (kind.starts_with("s/")) check_session(change);
+}
+
+void Oracle::check_session(const Bucket::Change& change) {
+  const auto [owner, is_first] = owners_.emplace(change.key, change.process);
+  const bool comes_back = change.before == nullptr && !is_first;
   const bool was_still =
       change.before != nullptr && agenda_.now() - change.before->changed >= volume::Session::kTtl;
   if (comes_back || was_still) stood_still_[change.key] = agenda_.now();
+  if (has_been_ended(change.after)) {
+    ended_.insert(change.key);
+    return check_taken_for_dead(change);
+  }
+  if (has_been_ended(change.before)) found_wrong("4: " + change.key + " is alive again");
+  if (owner->second == change.process) return;
+  if (!dead_.contains(owner->second)) found_wrong("4: " + change.key + " is taken from its owner");
+  owner->second = change.process;
+  ++resumptions_;
 }
 
 void Oracle::check_head(const std::string& volume, const std::string& text) {
@@ -222,16 +241,29 @@ void Oracle::check_removal(const Bucket::Change& change) {
 }
 
 void Oracle::check_session_removal(const Bucket::Change& change) {
+  held_.erase(change.key);
+  // A probe says nothing.
+  const bool has_record = volume::decode_session(*change.before->bytes).ok();
+  if (!has_record) return check_taken_for_dead(change);
+  // One that was put once more by a late request is removed by another one, whoever has taken it
+  // over meanwhile: that is told so.
+  const bool is_owners = owners_[change.key] == change.process;
+  const bool has_ended = !ended_.insert(change.key).second;
+  if (!is_owners && !has_ended) {
+    found_wrong("4: " + change.key + " is removed while it lives");
+  }
+}
+
+void Oracle::check_taken_for_dead(const Bucket::Change& change) {
   const std::string& key = change.key;
   const bool is_owners = owners_[key] == change.process || dead_.contains(owners_[key]);
-  // Up to a while ago: who removes it may have been stopped since, for two minutes at most, and
-  // the removal have been on its way.
+  // Up to a while ago: who says so may have been stopped since, for two minutes at most, and the
+  // word have been on its way.
   constexpr Duration kOnItsWay = Duration::minutes(3);
   const bool stood_still =
       agenda_.now() - change.before->changed >= volume::Session::kTtl ||
       (stood_still_.contains(key) && agenda_.now() - stood_still_[key] < kOnItsWay);
-  if (!is_owners && !stood_still) found_wrong("4: " + key + " is removed while it lives");
-  held_.erase(key);
+  if (!is_owners && !stood_still) found_wrong("4: " + key + " is taken for dead while it lives");
 }
 
 // --- What processes were told and saw.

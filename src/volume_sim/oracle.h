@@ -24,7 +24,9 @@ namespace runnel::volume_sim {
 //      that was deleted does not come back, has no version any more, and no clones when that
 //      begins; a promise stays as long as the clone that was made of it;
 //   3. nothing that was deleted is referred to again;
-//   4. a session is removed by its owner, or after it stood still for Session::kTtl;
+//   4. a session is removed by its owner, or by whoever has said in it that its owner is dead: who
+//      has ended, or stood still for Session::kTtl; it is taken over from one that has ended, and
+//      not after that was said;
 //   5. a version has the same files whoever reads it, whenever, in whatever volume;
 //   6. a session that a list of garbage has passed over is alive in no later one before it has
 //      looked.
@@ -62,8 +64,9 @@ class Oracle {
   const std::string& violation() const { return violation_; }
   std::int64_t publishes() const { return publishes_; }
   std::int64_t collections() const { return collections_; }
-  std::int64_t clones() const { return clones_; }        // That were made.
-  std::int64_t deletions() const { return deletions_; }  // Of volumes, that were done.
+  std::int64_t clones() const { return clones_; }            // That were made.
+  std::int64_t deletions() const { return deletions_; }      // Of volumes, that were done.
+  std::int64_t resumptions() const { return resumptions_; }  // Of puts that were killed.
 
  private:
   using Keys = Reach::Keys;
@@ -86,7 +89,9 @@ class Oracle {
   // The list of garbage that a head names, empty for none.
   volume::Condemned list_of(const std::string& volume, const volume::Head& head) const;
   void check_removal(const Bucket::Change& change);
+  void check_session(const Bucket::Change& change);
   void check_session_removal(const Bucket::Change& change);
+  void check_taken_for_dead(const Bucket::Change& change);
   void check_reach(const Rooted& root);
   const Keys& reach(const Rooted& root);
   const volume::Head* head_of(const std::string& volume) const;  // Null: none.
@@ -105,6 +110,7 @@ class Oracle {
   std::map<std::string, Rooted> held_;           // By the readers' sessions.
   std::map<std::string, std::uint64_t> owners_;  // Of sessions: processes.
   std::set<std::uint64_t> dead_;
+  Keys ended_;  // Sessions that were removed, or of which it was said that their owner is dead.
   std::map<std::string, Time> stood_still_;  // When a session went on that had been still for long.
   Keys removed_;
   Keys versions_;  // Ever the newest of the volume, by its uuid.
@@ -116,6 +122,7 @@ class Oracle {
   std::int64_t collections_ = 0;
   std::int64_t clones_ = 0;
   std::int64_t deletions_ = 0;
+  std::int64_t resumptions_ = 0;
 };
 
 }  // namespace runnel::volume_sim

@@ -14,34 +14,39 @@ std::unique_ptr<async::VirtualProcess> virtual_process(Agenda& agenda, std::uint
 
 }  // namespace
 
-Process::Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults,
-                 std::vector<std::string> volumes, Duration skew, std::uint64_t number,
+Process::Process(Site site, std::vector<std::string> volumes, std::uint64_t number,
                  std::uint64_t seed)
-    : number_(number),
+    : machines_(site.machines),
+      number_(number),
       volume_(volumes.front()),
       others_(volumes.begin() + 1, volumes.end()),
       loop_([&] {
-        std::unique_ptr<async::VirtualProcess> process = virtual_process(agenda, seed);
+        std::unique_ptr<async::VirtualProcess> process = virtual_process(site.agenda, seed);
         process_ = process.get();
         return process;
       }()),
-      clock_(agenda, skew),
+      clock_(site.agenda, site.skew),
       random_(seed * 4 + 1),
       dice_(seed * 4 + 2),
-      network_(agenda, loop_, std::move(bucket), faults, number, seed * 4 + 3),
+      seen_(machines_, std::move(site.machine), number),
+      network_(site.agenda, loop_, std::move(site.bucket), site.faults, number, seed * 4 + 3),
       retries_(loop_, clock_, random_, network_),
-      gate_(loop_) {}
+      gate_(loop_) {
+  machines_.begins(number_);
+}
 
 void Process::start(Async<void> work) { MUST(loop_.spawn(gate_, run(std::move(work)))); }
 
 Async<void> Process::run(Async<void> work) {
   const Result<void> done = co_await std::move(work);
   has_ended_ = true;
+  machines_.ends(number_);
   (void)done;  // The work has told the oracle what it saw.
   co_return {};
 }
 
 void Process::kill() {
+  machines_.ends(number_);
   const bool ended = process_->run_out([this] { network_.cut(); },
                                        [this] { return has_ended_ && gate_.inside() == 0; });
   CHECK(ended, "a process that was killed does not come to its end");

@@ -13,6 +13,7 @@
 #include "env/random.h"
 #include "object/retry_store.h"
 #include "volume/volume.h"
+#include "volume_sim/machines.h"
 #include "volume_sim/network.h"
 
 namespace runnel::volume_sim {
@@ -45,13 +46,19 @@ class SkewedClock final : public env::Clock {
 // One process of the simulation: a put, a reader, a gc, by its own loop, clock and network.
 //
 // Threads:  one.
-// Lifetime: agenda, bucket and faults outlive it; it has ended, or was killed, before destruction.
+// Lifetime: what its site names outlives it; it has ended, or was killed, before destruction.
 class Process {
  public:
+  struct Site {
+    Agenda& agenda;
+    Machines& machines;
+    std::shared_ptr<Bucket> bucket;
+    const Faults& faults;
+    std::string machine;
+    Duration skew;  // Of the machine's time of day.
+  };
   // `volumes`: names, of which it works on the first.
-  Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults,
-          std::vector<std::string> volumes, Duration skew, std::uint64_t number,
-          std::uint64_t seed);
+  Process(Site site, std::vector<std::string> volumes, std::uint64_t number, std::uint64_t seed);
   std::uint64_t number() const { return number_; }
   const std::string& volume() const { return volume_; }
   const std::vector<std::string>& others() const { return others_; }
@@ -59,7 +66,7 @@ class Process {
   async::EventLoop& loop() { return loop_; }
   SkewedClock& clock() { return clock_; }
   SplitMix64& dice() { return dice_; }
-  volume::VolumeContext context() { return {retries_, clock_, random_, {}}; }
+  volume::VolumeContext context() { return {retries_, clock_, random_, {}, nullptr, seen_}; }
 
   void start(Async<void> work);
   bool has_ended() const { return has_ended_; }
@@ -71,6 +78,7 @@ class Process {
  private:
   Async<void> run(Async<void> work);
 
+  Machines& machines_;
   const std::uint64_t number_;
   const std::string volume_;
   const std::vector<std::string> others_;
@@ -79,6 +87,7 @@ class Process {
   SkewedClock clock_;
   SeededRandom random_;
   SplitMix64 dice_;
+  SeenProcesses seen_;
   Network network_;
   object::RetryStore retries_;
   async::Gate gate_;

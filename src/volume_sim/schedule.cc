@@ -64,6 +64,7 @@ class Schedule {
     outcome_.collections = world_.oracle().collections();
     outcome_.clones = world_.oracle().clones();
     outcome_.deletions = world_.oracle().deletions();
+    outcome_.resumptions = world_.oracle().resumptions();
     return outcome_;
   }
 

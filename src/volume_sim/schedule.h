@@ -13,8 +13,9 @@ struct Outcome {
   std::int64_t collections = 0;  // Lists of garbage that were condemned.
   std::int64_t kills = 0;
   std::int64_t freezes = 0;
-  std::int64_t clones = 0;     // That were made.
-  std::int64_t deletions = 0;  // Of volumes, that were done.
+  std::int64_t clones = 0;       // That were made.
+  std::int64_t deletions = 0;    // Of volumes, that were done.
+  std::int64_t resumptions = 0;  // Of puts that were killed.
 };
 
 // Runs puts, removals, readers, taggers and gcs of one volume, or of three that are created, cloned

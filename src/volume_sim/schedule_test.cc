@@ -16,6 +16,7 @@ TEST(Schedule, KeepsItsPromises) {
     all.freezes += one.freezes;
     all.clones += one.clones;
     all.deletions += one.deletions;
+    all.resumptions += one.resumptions;
   }
   EXPECT_GT(all.publishes, 200);
   EXPECT_GT(all.collections, 50);
@@ -23,6 +24,7 @@ TEST(Schedule, KeepsItsPromises) {
   EXPECT_GT(all.freezes, 20);
   EXPECT_GT(all.clones, 5);
   EXPECT_GT(all.deletions, 10);
+  EXPECT_GT(all.resumptions, 0);
 }
 
 TEST(Schedule, IsTheSameForTheSameSeed) {

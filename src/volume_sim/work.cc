@@ -143,6 +143,7 @@ Async<void> put_files(Process& process, Oracle& oracle) {
   volume::PutOptions options;
   options.into = "d" + std::to_string(pick(process, kFolders));
   options.mirror = pick(process, 3) == 0;
+  options.source = "/" + options.into;  // Whoever puts it again goes on where one was killed.
   const Result<volume::PutResult> put = co_await volume::put_tree(
       process.loop(), volume, std::make_unique<SmallSource>(files), options, {});
   tell(oracle, "put", put);
@@ -185,7 +186,7 @@ Async<void> read_version(Process& process, Oracle& oracle) {
   volume::Volume volume = CO_TRY(co_await open(process, oracle, "read"));
   const std::string version = any_version(process, volume);
   Result<volume::Snapshot> begun =
-      co_await volume.begin_reading(volume::session_of_this_process("read"), version);
+      co_await volume.begin_reading(volume.processes().this_one("read"), version);
   const bool was_dropped = !begun.ok() && begun.error().code == Errc::kNotFound;
   if (!was_dropped) tell(oracle, "read", begun);
   if (!begun.ok()) co_return {};

@@ -116,9 +116,9 @@ std::unique_ptr<Process> World::new_process_of(const std::string& volume) {
   const auto its = std::find(names.begin(), names.end(), volume);
   CHECK(its != names.end(), "a process works on a volume of its world");
   std::iter_swap(names.begin(), its);
-  const Duration skew = any_skew();
-  return std::make_unique<Process>(agenda_, bucket_, faults_, std::move(names), skew, ++made_,
-                                   dice_.next());
+  Process::Site site{agenda_, machines_, bucket_, faults_, "", any_skew()};
+  site.machine = dice_.next() % 2 == 0 ? "here" : "there";
+  return std::make_unique<Process>(std::move(site), std::move(names), ++made_, dice_.next());
 }
 
 void World::run_alone_on(const std::string& volume, const Work& work) {

@@ -63,6 +63,7 @@ class World {
   const bool told_;
   std::vector<std::string> volumes_{"data"};
   Agenda agenda_;
+  Machines machines_;
   std::shared_ptr<Bucket> bucket_;
   Oracle oracle_;
   Faults faults_;
