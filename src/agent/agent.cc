@@ -10,7 +10,7 @@
 namespace runnel::agent {
 namespace {
 
-constexpr const char* kWaitsForOther = "another attempt of it, which has not ended here";
+constexpr const char* kWaitsForOther = "another attempt of the same task, which has not ended here";
 
 runner::AttemptOnNode of_fact(const runner::RankFact& fact) {
   return {fact.node, fact.report.attempt};
@@ -519,6 +519,7 @@ void Agent::hand_over() {
   for (auto& [node, core] : cores_) {
     for (node::NodeCore::Preparation& each : core.released()) prepare(node, std::move(each));
   }
+  note_held_back();
   runner::StartBatch batch;
   std::size_t bytes = 0;
   for (auto& [node, core] : cores_) {
@@ -571,15 +572,24 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
 
 std::vector<Preparer::Waiting> Agent::waiting() const {
   std::vector<Preparer::Waiting> all = preparer_.waiting();
-  const Time now = clock_.wall();
-  for (const auto& [node, core] : cores_) {
-    for (const node::NodeCore::HeldBack& each : core.held_back()) {
-      const Duration lasts = now - each.since;
-      if (lasts < Preparer::kSlowAfter) continue;
-      all.push_back({{node, each.attempt}, kWaitsForOther, each.since, clock_.boot() - lasts});
-    }
+  for (const auto& [of, since] : held_back_) {
+    if (clock_.boot() - since.second < Preparer::kSlowAfter) continue;
+    all.push_back({of, kWaitsForOther, since.first, since.second});
   }
   return all;
+}
+
+void Agent::note_held_back() {
+  std::map<runner::AttemptOnNode, std::pair<Time, Duration>> now;
+  for (const auto& [node, core] : cores_) {
+    for (const model::AttemptRef& attempt : core.held_back()) {
+      const auto known = held_back_.find({node, attempt});
+      now.emplace(
+          runner::AttemptOnNode{node, attempt},
+          known != held_back_.end() ? known->second : std::pair(clock_.wall(), clock_.boot()));
+    }
+  }
+  held_back_ = std::move(now);
 }
 
 std::vector<std::string> Agent::notices() const {

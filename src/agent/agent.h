@@ -151,6 +151,7 @@ class Agent {
                        Result<Preparer::Prepared> made);
   void give_up(const NodeId& node, std::vector<model::RankReport> not_started);
   void hand_over();
+  void note_held_back();
 
   bool in_use(const JobId& job) const;
   void close_job(const JobId& job);
@@ -189,7 +190,9 @@ class Agent {
   // since their tasks may have been given to others.
   std::map<runner::AttemptOnNode, std::set<std::int32_t>> strangers_;
   std::map<runner::AttemptOnNode, runner::PlaceStart> places_;  // Ready, until their turn comes.
-  std::map<JobId, Duration> quiet_since_;                       // A watched job's last use.
+  // What the cores hold back, since when: by the time of day, and since boot.
+  std::map<runner::AttemptOnNode, std::pair<Time, Duration>> held_back_;
+  std::map<JobId, Duration> quiet_since_;  // A watched job's last use.
 };
 
 }  // namespace runnel::agent

@@ -308,6 +308,7 @@ TEST_F(AgentTest, OfAnAttemptThatIsLetGoOfNoRecordStays) {
   const std::string copy = output::task_folder(home_.path(), member.attempt.task);
   EXPECT_TRUE(control.wait([&] { return env::exists(copy + "/.checkpoint-from"); }));
   EXPECT_EQ(records().size(), 1U);
+  EXPECT_FALSE(control.wait([] { return false; }, Duration::millis(50))) << "the agent hears of it";
   MUST(control.apply([&](auto& orders) { orders.forget.push_back(member.attempt); }));
   EXPECT_TRUE(control.wait([&] { return records().empty(); }));
   MUST(control.apply(
@@ -327,7 +328,7 @@ TEST_F(AgentTest, SaysWhatAnAttemptWaitsForBesideAnotherOfItsTask) {
   EXPECT_TRUE(control.wait([&] { return !control.agent().waiting().empty(); }));
   const Preparer::Waiting waits = control.agent().waiting().front();
   EXPECT_EQ(waits.of.attempt, next.attempt);
-  EXPECT_EQ(waits.waits_for, "another attempt of it, which has not ended here");
+  EXPECT_EQ(waits.waits_for, "another attempt of the same task, which has not ended here");
   MUST(
       control.apply([&](auto& orders) { orders.stop.push_back({first.attempt, Duration(), {}}); }));
   EXPECT_EQ(control.end_of(next.attempt).code, 0);

@@ -44,7 +44,8 @@ std::vector<SlowStart> slow_starts(const std::vector<Preparer::Waiting>& waiting
 }
 
 const char* slow_start_remedy() {
-  return "it begins by itself then; what stays silent is given up and tried again";
+  return "it begins by itself once that is there, or over; a store or disk that stays silent is "
+         "given up and tried again";
 }
 
 }  // namespace runnel::agent

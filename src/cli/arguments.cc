@@ -519,19 +519,31 @@ std::string unknown_verb(const CLI::App& noun, const std::vector<std::string>& w
          (near.empty() ? "" : "; did you mean '" + noun.get_name() + " " + near + "'?");
 }
 
+// The first word that is neither a flag before the command nor the value of one; "" when none is.
+std::string first_word(const CLI::App& app, const std::vector<std::string>& words) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (!word->starts_with('-')) return *word;
+    const CLI::Option* const flag = app.get_option_no_throw(*word);
+    const bool takes_next = flag != nullptr && flag->get_items_expected_min() > 0;
+    if (takes_next && ++word == words.end()) break;
+  }
+  return "";
+}
+
 // `secret list`: CLI11 takes the first word that it knows for the command.
-bool begins_with_a_command(const Parser& parser, const std::vector<std::string>& words) {
+bool is_command(const Parser& parser, const std::string& word) {
   const std::vector<const CLI::App*> known = parser.app.get_subcommands(nullptr);
   return std::any_of(known.begin(), known.end(),
-                     [&](const CLI::App* each) { return each->check_name(words[0]); });
+                     [&](const CLI::App* each) { return each->check_name(word); });
 }
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
                         const std::string& what) {
   std::string text = "runnel: " + printable(what);
-  if (!words.empty() && !words[0].starts_with('-') && !begins_with_a_command(parser, words)) {
-    text = "runnel: there is no command '" + printable(words[0]) + "'";
-    const std::string near = nearest_command(words[0]);
+  const std::string first = first_word(parser.app, words);
+  if (!first.empty() && !is_command(parser, first)) {
+    text = "runnel: there is no command '" + printable(first) + "'";
+    const std::string near = nearest_command(first);
     if (!near.empty()) text += "; did you mean '" + near + "'?";
     return text + "\nrunnel --help lists the commands\n";
   }

@@ -110,6 +110,11 @@ TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_EQ(parse({"secret", "list"}).error,
             "runnel: there is no command 'secret'\nrunnel --help lists the commands\n")
       << "`list` is a command";
+  for (const auto& words : {std::initializer_list<const char*>{"--no-color", "secret", "list"},
+                            {"--home", "show", "secret", "list"}}) {
+    EXPECT_NE(parse(words).error.find("no command 'secret'"), std::string::npos)
+        << parse(words).error;
+  }
 }
 
 TEST(Arguments, AnUnknownVerbGetsTheNearestOne) {

@@ -126,7 +126,6 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
     return append(work.not_started, fail(order.attempt, attempt, full, now));
   }
   attempt.preparation = ++preparations_;
-  attempt.ordered_at = now;
   Preparation preparation{preparations_, std::move(order)};
   if (is_held_back(preparation.order.attempt)) {
     held_back_.push_back(std::move(preparation));
@@ -173,11 +172,10 @@ bool NodeCore::is_wanted(const Preparation& preparation) const {
          found->second.stage == Stage::kHeldBack;
 }
 
-std::vector<NodeCore::HeldBack> NodeCore::held_back() const {
-  std::vector<HeldBack> all;
+std::vector<model::AttemptRef> NodeCore::held_back() const {
+  std::vector<model::AttemptRef> all;
   for (const Preparation& each : held_back_) {
-    const model::AttemptRef& attempt = each.order.attempt;
-    if (is_wanted(each)) all.push_back({attempt, attempts_.at(attempt).ordered_at});
+    if (is_wanted(each)) all.push_back(each.order.attempt);
   }
   return all;
 }

@@ -38,7 +38,6 @@ struct LocalAttempt {
   bool wanted = true;               // Else control let go of it while it ran: nobody hears of it.
   std::vector<std::int32_t> ended;  // Its ranks that have ended, while others go on.
   std::int64_t preparation = 0;     // The one that counts.
-  Time ordered_at;                  // Unset of what the runner had.
 };
 
 struct NodeLimits {
@@ -145,11 +144,7 @@ class NodeCore {
   // Whether another attempt of its task is made ready here, wanted or not, waits for its turn or
   // has ranks that have not ended.
   bool has_other(const model::AttemptRef& attempt) const;
-  struct HeldBack {
-    model::AttemptRef attempt;
-    Time since;  // By the clock of the order.
-  };
-  std::vector<HeldBack> held_back() const;
+  std::vector<model::AttemptRef> held_back() const;
 
  private:
   bool is_old(const model::NodeOrders& orders) const;

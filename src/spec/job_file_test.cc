@@ -233,12 +233,20 @@ TEST(JobFile, SpotNodesThatWouldHoldItAreNamedAsTheRemedy) {
   }
   EXPECT_EQ(error_of("{run: a, resources: {cpus: 4, spot: true}}", with), "no error");
   EXPECT_NE(error_of("{run: a, resources: {cpus: 5}}", with)
-                .find("the largest, 's1', has 4; ask for 4 or less, with spot: true since that may "
-                      "be taken away, or"),
+                .find("the largest, 's1', has 4; ask for 4 or less, with spot: true or --spot "
+                      "since that may be taken away, or"),
             std::string::npos)
       << "also with them there is no room";
   EXPECT_EQ(error_of("{run: a, resources: {cpus: 5, spot: true}}", with).find("with spot"),
             std::string::npos);
+  node.id = NodeId("lasting");
+  node.spot = false;
+  with.nodes.push_back(node);
+  EXPECT_NE(error_of("{run: a, resources: {cpus: 5}}", with)
+                .find("'lasting', has 4; ask for 4 or less, or declare"),
+            std::string::npos)
+      << "of equals the one that it may use";
+  with.nodes.pop_back();
   const std::string error = error_of("{run: a, num_nodes: 4}", with);
   EXPECT_NE(error.find("the nodes hold 1, spot nodes not counted"), std::string::npos) << error;
   with.flags.spot = true;

@@ -71,7 +71,9 @@ Largest largest(const std::vector<model::NodeInfo>& nodes, const Amount& amount_
   Largest result;
   for (const model::NodeInfo& node : nodes) {
     const std::int64_t amount = amount_of(node.capacity);
-    if (result.node.empty() || amount > result.amount) {
+    // Of equals one that everybody may use.
+    const bool is_open_equal = amount == result.amount && result.is_spot && !node.spot;
+    if (result.node.empty() || amount > result.amount || is_open_equal) {
       result = {amount, node.id.str(), node.spot};
     }
   }
@@ -142,7 +144,7 @@ class AmountCheck {
         asked + " is more than any node has: the largest, '" + largest.node + "', has " + has,
         asked,
         "ask for " + has + " or less" +
-            (is_closed ? ", with spot: true since that may be taken away" : "") +
+            (is_closed ? ", with spot: true or --spot since that may be taken away" : "") +
             or_more_nodes(context_));
   }
 

@@ -18,8 +18,8 @@ class RealProcesses final : public Processes {
 }  // namespace
 
 const Processes& real_processes() {
-  static const RealProcesses processes;
-  return processes;
+  static const RealProcesses kProcesses;
+  return kProcesses;
 }
 
 }  // namespace runnel::volume

@@ -7,11 +7,13 @@
 
 #include "base/agenda.h"
 #include "volume/manifest.h"
+#include "volume/session.h"
 #include "volume_sim/bucket.h"
 
 namespace runnel::volume_sim {
 namespace {
 
+const std::string kSession = "data/s/0123456789abcdef";
 const volume::VersionPlace kPlace{"4444444444444444", "v/0", 1};
 
 // What no schedule does unless the product is broken.
@@ -27,15 +29,22 @@ class OracleTest : public ::testing::Test {
     mine_.is_made = true;
   }
 
-  void put(const std::string& key, std::string bytes) {
+  void put(const std::string& key, std::string bytes) { put_by(1, key, std::move(bytes)); }
+  void put_by(std::uint64_t process, const std::string& key, std::string bytes) {
     const Bucket::Stored* const before = bucket_.find(key);
     const object::Condition condition =
         before == nullptr ? object::Condition::absent() : object::Condition::matches(before->etag);
-    MUST(bucket_.put(1, key, object::make_body(std::move(bytes)), condition));
+    MUST(bucket_.put(process, key, object::make_body(std::move(bytes)), condition));
   }
   void put_head(const std::string& volume, volume::Head& head) {
     ++head.generation;
     put(volume + "/head", encode_head(head));
+  }
+
+  void put_session(std::uint64_t process, const std::string& kind) {
+    volume::SessionRecord record;
+    record.kind = kind;
+    put_by(process, kSession, encode_session(record));
   }
 
   Agenda agenda_{Time::from_millis(0)};
@@ -108,6 +117,51 @@ TEST_F(OracleTest, NothingIsLeftOfADeletedVolume) {
   EXPECT_EQ(oracle_.violation(), "");
   oracle_.check_deleted("data");
   EXPECT_EQ(oracle_.violation(), "7: data/g/0123456789abcdef is left of a deleted volume");
+}
+
+TEST_F(OracleTest, ASessionIsTakenOverFromTheDead) {
+  put_session(1, "put");
+  oracle_.is_dead(1);
+  put_session(2, "put");
+  EXPECT_EQ(oracle_.violation(), "");
+  EXPECT_EQ(oracle_.resumptions(), 1);
+  put_session(3, "put");
+  EXPECT_EQ(oracle_.violation(), "4: " + kSession + " is taken from its owner");
+}
+
+TEST_F(OracleTest, ASessionIsRemovedByItsOwner) {
+  put_session(1, "put");
+  bucket_.remove(1, kSession);
+  EXPECT_EQ(oracle_.violation(), "");
+}
+
+TEST_F(OracleTest, ASessionIsRemovedOnceItsOwnerIsSaidToBeDead) {
+  put_session(1, "put");
+  oracle_.is_dead(1);
+  put_session(2, volume::kEndedKind);
+  bucket_.remove(2, kSession);
+  EXPECT_EQ(oracle_.violation(), "");
+}
+
+TEST_F(OracleTest, ASessionIsNotRemovedWithoutAWord) {
+  put_session(1, "put");
+  oracle_.is_dead(1);
+  bucket_.remove(2, kSession);
+  EXPECT_EQ(oracle_.violation(), "4: " + kSession + " is removed while it lives");
+}
+
+TEST_F(OracleTest, NobodyIsTakenForDeadWhoLives) {
+  put_session(1, "put");
+  put_session(2, volume::kEndedKind);
+  EXPECT_EQ(oracle_.violation(), "4: " + kSession + " is taken for dead while it lives");
+}
+
+TEST_F(OracleTest, WhoIsTakenForDeadStaysSo) {
+  put_session(1, "put");
+  oracle_.is_dead(1);
+  put_session(2, volume::kEndedKind);
+  put_session(1, "put");
+  EXPECT_EQ(oracle_.violation(), "4: " + kSession + " is alive again");
 }
 
 }  // namespace

@@ -109,7 +109,10 @@ def test_the_guide_to_spot_nodes_runs(runnel):
     saved, = runnel.home.glob(f"jobs/{job}/**/ckpt/step")
     steps = [int(step) for step in re.findall(r"^step (\d+)$", runnel.run("logs", job), re.MULTILINE)]
     again = int(saved.read_text())
-    assert 3 <= again < 50 and steps == [*range(again + 1), *range(again, 51)]
+    assert 3 <= again < 100
+    # It may be told to go before it has printed the step that it saves.
+    assert steps in ([*range(again + 1), *range(again, 101)], [*range(again), *range(again, 101)])
+    assert "cost" in runnel.run("show", job)
 
 
 def test_the_guide_to_the_http_api_runs(runnel):
@@ -118,6 +121,7 @@ def test_the_guide_to_the_http_api_runs(runnel):
     done = subprocess.run(["bash", "-euc", script], cwd=runnel.work, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "}\nhello\n" in done.stdout and '"code":"conflict"' in done.stdout and '"deleted":true' in done.stdout, done.stdout
+    assert re.search(r"^id: \d+$", done.stdout, re.MULTILINE), done.stdout
     assert runnel.json("ps", "-a")["jobs"] == []
 
 

@@ -1,5 +1,9 @@
 #include "agent/phases/checkpoint_copy.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
 #include <string>
@@ -130,6 +134,28 @@ TEST_F(CheckpointCopyTest, NeverTakesHalfOfASaving) {
   over = true;
   donor.join();
   EXPECT_GT(made, 10);
+}
+
+// Each write sets its time, and nothing of it is copied.
+TEST_F(CheckpointCopyTest, AFifoThatIsInUseHoldsUpNoCopy) {
+  write("donor/ckpt/large", std::string(4 << 20, 'x'));
+  ASSERT_EQ(::mkfifo(at("donor/ckpt/fifo").c_str(), 0600), 0);
+  const int fifo = ::open(at("donor/ckpt/fifo").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fifo, 0);
+  std::atomic<bool> over = false;
+  std::thread donor([&] {
+    char byte = 0;
+    while (!over && ::write(fifo, &byte, 1) == 1 && ::read(fifo, &byte, 1) == 1) {
+    }
+  });
+  int made = 0;
+  for (std::int64_t number = 1; number <= 10; ++number) {
+    made += copy_checkpoint(copy(number)).ok() ? 1 : 0;
+  }
+  over = true;
+  donor.join();
+  ::close(fifo);
+  EXPECT_EQ(made, 10);
 }
 
 }  // namespace
