@@ -191,7 +191,6 @@ def test_a_device_that_is_missing_when_its_node_is_renamed_is_granted_to_nobody(
     assert "H100:3 of new is granted to nobody" in runnel.run("nodes")
     runnel.until(lambda: "of gpu is granted" not in runnel.run("nodes"))  # Once it has gone.
     (runnel.home / "jobs" / tasks / "shared/go").touch()
-    runnel.run("cancel", tasks)
     runnel.wait(tasks)
 
 
