@@ -305,16 +305,17 @@ TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
   Result<void> older;
   Result<void> newer;
   int decided = 0;
-  const auto keep = [&decided](Async<void> join, Result<void>* into) -> Async<void> {
+  const auto keep = [](Async<void> join, Result<void>* into, int* count) -> Async<void> {
     *into = co_await std::move(join);
-    ++decided;
+    ++*count;
     co_return {};
   };
   worker.life = "2";
-  ASSERT_TRUE(home_.loop->spawn(gate_, keep(worker.join_as(first, 4, {}), &older)).ok());
-  ASSERT_TRUE(
-      home_.loop->spawn(gate_, keep(worker.join_as(second, 4, {worker.running(attempt)}), &newer))
-          .ok());
+  ASSERT_TRUE(home_.loop->spawn(gate_, keep(worker.join_as(first, 4, {}), &older, &decided)).ok());
+  ASSERT_TRUE(home_.loop
+                  ->spawn(gate_, keep(worker.join_as(second, 4, {worker.running(attempt)}), &newer,
+                                      &decided))
+                  .ok());
   turn();
   home_.watch.full = false;
   home_.until([&] { return decided == 2; });

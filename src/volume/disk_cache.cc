@@ -2,26 +2,35 @@
 
 #include <utility>
 
+#include "volume/cache_folder.h"
+
 namespace runnel::volume {
 
-DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFolder> folder)
-    : folder_(std::move(folder)),
-      map_(folder_->segments()),
+DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheSegments> segments)
+    : segments_(std::move(segments)),
+      map_(segments_->segments()),
       loop_(loop),
       writing_(loop),
       written_(loop) {}
 
 Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Options options) {
+  return open_over(loop,
+                   [options = std::move(options)]() -> Result<std::unique_ptr<CacheSegments>> {
+                     return Result<std::unique_ptr<CacheSegments>>(
+                         TRY(CacheFolder::open(options.folder, options.bytes)));
+                   });
+}
+
+Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, Opener open) {
   std::unique_ptr<async::Worker> writer =
       CO_TRY(async::Worker::create(loop, {.name = "cache-write"}));
   Result<std::unique_ptr<DiskCache>> opened =
       co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
-        std::unique_ptr<CacheFolder> folder = TRY(CacheFolder::open(options.folder, options.bytes));
-        auto cache = std::unique_ptr<DiskCache>(new DiskCache(loop, std::move(folder)));
-        std::uint32_t used = cache->folder_->segments();
-        while (used > 0 && !cache->folder_->has(used - 1)) --used;
+        auto cache = std::unique_ptr<DiskCache>(new DiskCache(loop, TRY(open())));
+        std::uint32_t used = cache->segments_->segments();
+        while (used > 0 && !cache->segments_->has(used - 1)) --used;
         for (std::uint32_t segment = 0; segment < used; ++segment) {
-          cache->map_.restore(segment, cache->folder_->slots_of(segment));
+          cache->map_.restore(segment, cache->segments_->slots_of(segment));
         }
         return cache;
       });
@@ -37,7 +46,7 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Option
 Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, ObjectRange part) {
   map_.hold(slot.segment);
   Result<std::shared_ptr<env::AlignedBytes>> bytes = co_await reader_->run([this, &slot, &part] {
-    return folder_->read(slot, part.offset - slot.range.offset, part.length);
+    return segments_->read(slot, part.offset - slot.range.offset, part.length);
   });
   map_.release(slot.segment);
   co_return bytes;
@@ -61,13 +70,11 @@ bool DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
 
 Async<void> DiskCache::write(CacheMap::Placed placed,
                              std::shared_ptr<const env::AlignedBytes> bytes) {
-  const Result<void> written = co_await writer_->run([this, &placed, &bytes]() -> Result<void> {
-    if (placed.begins_segment) TRY(folder_->begin_segment(placed.slot.segment));
-    return folder_->write(placed.slot, bytes->padded());
-  });
+  const Result<void> written =
+      co_await writer_->run([this, &placed, &bytes] { return write_now(placed, bytes->padded()); });
   if (written.ok()) {
     // Where another one begins at the same byte, that one is found, and this one never would be.
-    if (!map_.commit(placed.slot)) CO_TRY(co_await forget_on_disk(placed.slot));
+    if (!map_.commit(placed.slot)) (void)co_await forget_on_disk(placed.slot);
   } else if (!failed_) {
     failed_ = written.error();
   }
@@ -76,6 +83,18 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
   --writes_;
   written_.notify_all();
   co_return {};
+}
+
+// On the writing thread. Once a write has failed nothing is written any more, also of what waits: a
+// segment that could not be emptied has its old table still, over which new bytes would be taken
+// for the old ones by the next process.
+Result<void> DiskCache::write_now(const CacheMap::Placed& placed, std::string_view bytes) {
+  if (is_broken_) return Error(Errc::kCancelled, "a write before this one failed");
+  Result<void> written;
+  if (placed.begins_segment) written = segments_->begin_segment(placed.slot.segment);
+  if (written.ok()) written = segments_->write(placed.slot, bytes);
+  is_broken_ = !written.ok();
+  return written;
 }
 
 Async<void> DiskCache::settle() {
@@ -97,7 +116,8 @@ Async<void> DiskCache::forget(CacheSlot slot) {
 }
 
 Async<void> DiskCache::forget_on_disk(CacheSlot slot) {
-  const Result<void> done = co_await writer_->run([this, &slot] { return folder_->forget(slot); });
+  const Result<void> done =
+      co_await writer_->run([this, &slot] { return segments_->forget(slot); });
   if (!done.ok() && !failed_) failed_ = done.error();
   co_return {};
 }

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/worker.h"
-#include "volume/cache_folder.h"
 #include "volume/cache_map.h"
+#include "volume/cache_segments.h"
 
 namespace runnel::volume {
 
@@ -33,6 +35,9 @@ class DiskCache {
     Bytes bytes;
   };
   static Async<std::unique_ptr<DiskCache>> open(async::EventLoop& loop, Options options);
+  // Over segments that `open` finds, which is called on the writing thread.
+  using Opener = std::function<Result<std::unique_ptr<CacheSegments>>()>;
+  static Async<std::unique_ptr<DiskCache>> open_over(async::EventLoop& loop, Opener open);
 
   // The slot that has all of a range.
   std::optional<CacheSlot> find(const VolumeKey& volume, const ObjectRange& wanted) {
@@ -61,13 +66,14 @@ class DiskCache {
   const std::optional<Error>& failed() const { return failed_; }
 
  private:
-  DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFolder> folder);
+  DiskCache(async::EventLoop& loop, std::unique_ptr<CacheSegments> segments);
 
   Async<void> forget(CacheSlot slot);
   Async<void> forget_on_disk(CacheSlot slot);
+  Result<void> write_now(const CacheMap::Placed& placed, std::string_view bytes);
   Async<void> write(CacheMap::Placed placed, std::shared_ptr<const env::AlignedBytes> bytes);
 
-  std::unique_ptr<CacheFolder> folder_;
+  std::unique_ptr<CacheSegments> segments_;
   CacheMap map_;
   std::unique_ptr<async::Worker> reader_;
   std::unique_ptr<async::Worker> writer_;
@@ -77,6 +83,7 @@ class DiskCache {
   std::uint64_t writing_bytes_ = 0;
   int writes_ = 0;
   std::optional<Error> failed_;
+  bool is_broken_ = false;  // The writing thread's.
 };
 
 }  // namespace runnel::volume

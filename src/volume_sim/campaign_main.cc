@@ -9,16 +9,21 @@
 #include <string>
 #include <string_view>
 
+#include "volume_sim/cache_schedule.h"
 #include "volume_sim/schedule.h"
 
 namespace {
 
+using runnel::volume_sim::CacheOutcome;
 using runnel::volume_sim::Outcome;
+using runnel::volume_sim::run_cache_schedule;
 using runnel::volume_sim::run_schedule;
 
 constexpr const char* kUsage =
     "usage: volume_sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N]\n"
     "       volume_sim_campaign --seed SEED   one schedule, told in full\n";
+
+constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten times as long.
 
 struct Options {
   std::uint64_t schedules = 2'000;
@@ -60,19 +65,32 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+bool is_broken(const std::string& violation, std::uint64_t seed) {
+  if (violation.empty()) return false;
+  std::printf("VIOLATION %s\n  volume_sim_campaign --seed %llu\n", violation.c_str(),
+              static_cast<unsigned long long>(seed));
+  return true;
+}
+
+bool has_cache(std::uint64_t seed) { return seed / 2 % kCacheEvery == 0; }
+
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
   Outcome all;
+  std::int64_t served = 0;  // Parts of ranges, by caches
+  std::int64_t lives = 0;   // of which so many were killed.
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
     const std::uint64_t seed = options.first + at;
     const Outcome one = run_schedule(seed, false);
-    if (!one.violation.empty()) {
-      std::printf("VIOLATION %s\n  volume_sim_campaign --seed %llu\n", one.violation.c_str(),
-                  static_cast<unsigned long long>(seed));
-      return 1;
+    if (is_broken(one.violation, seed)) return 1;
+    if (has_cache(seed)) {
+      const CacheOutcome cache = run_cache_schedule(seed);
+      if (is_broken(cache.violation, seed)) return 1;
+      served += cache.served;
+      lives += cache.kills;
     }
     all.publishes += one.publishes;
     all.collections += one.collections;
@@ -84,12 +102,12 @@ int run_share(const Options& options, std::uint64_t job) {
   }
   std::printf(
       "%llu schedules: %lld versions, %lld lists of garbage, %lld clones, %lld deletions, %lld "
-      "resumptions, "
-      "%lld kills, %lld stops\n",
+      "resumptions, %lld kills, %lld stops; caches killed %lld times served %lld parts\n",
       static_cast<unsigned long long>(count), static_cast<long long>(all.publishes),
       static_cast<long long>(all.collections), static_cast<long long>(all.clones),
       static_cast<long long>(all.deletions), static_cast<long long>(all.resumptions),
-      static_cast<long long>(all.kills), static_cast<long long>(all.freezes));
+      static_cast<long long>(all.kills), static_cast<long long>(all.freezes),
+      static_cast<long long>(lives), static_cast<long long>(served));
   return 0;
 }
 
@@ -99,9 +117,13 @@ int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   if (options.one) {
     const Outcome one = run_schedule(options.first, true);
+    std::string violation = one.violation;
+    if (violation.empty() && has_cache(options.first)) {
+      violation = run_cache_schedule(options.first).violation;
+    }
     std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
-                one.violation.empty() ? "no violation" : ("VIOLATION " + one.violation).c_str());
-    return one.violation.empty() ? 0 : 1;
+                violation.empty() ? "no violation" : ("VIOLATION " + violation).c_str());
+    return violation.empty() ? 0 : 1;
   }
   for (std::uint64_t job = 0; job < options.jobs; ++job) {
     if (::fork() == 0) {

@@ -118,6 +118,8 @@ void Oracle::check_session(const Bucket::Change& change) {
     return check_taken_for_dead(change);
   }
   if (has_been_ended(change.before)) found_wrong("4: " + change.key + " is alive again");
+  if (comes_back)
+    owner->second = change.process;  // By a request of its first owner that came late.
   if (owner->second == change.process) return;
   if (!dead_.contains(owner->second)) found_wrong("4: " + change.key + " is taken from its owner");
   owner->second = change.process;
