@@ -264,7 +264,11 @@ std::vector<model::RankReport> NodeCore::failed(const model::AttemptRef& ref,
   if (found == attempts_.end() || found->second.preparation != preparation) return {};
   if (found->second.stage == Stage::kFailed) return {};  // Stopped meanwhile.
   CHECK(found->second.stage == Stage::kPreparing, "an attempt fails that was made ready");
-  return fail(ref, found->second, error, now);
+  std::vector<model::RankReport> reports = fail(ref, found->second, error, now);
+  // The join says that it is not here, and control orders it again: told after that, the failure of
+  // the first order would be taken for the second's.
+  if (!joined_) reports.clear();
+  return reports;
 }
 
 std::vector<model::AttemptRef> NodeCore::next() {

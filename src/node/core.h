@@ -110,7 +110,7 @@ class NodeCore {
   // others may be released.
   // Whether it still counts: then it waits for its turn.
   bool prepared(const model::AttemptRef& attempt, std::int64_t preparation);
-  // The reports to be told of its ranks; nothing when it does not count.
+  // The reports to be told of its ranks; nothing when it does not count, or the runner is met anew.
   std::vector<model::RankReport> failed(const model::AttemptRef& attempt, std::int64_t preparation,
                                         const Error& error, Time now);
   // Those whose turn it is, to be handed over.

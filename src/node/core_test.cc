@@ -255,6 +255,18 @@ TEST_F(NodeCoreTest, APreparationOfAnEarlierOrderDoesNotCount) {
   EXPECT_TRUE(core_.prepared(attempt(1), third));
 }
 
+// Found by the simulator, whose driver told it after the join: the attempt, ordered again by then,
+// ran on while its device was granted once more.
+TEST_F(NodeCoreTest, WhatFailsBeforeTheRunnerIsMetAnewIsNotTold) {
+  const std::int64_t number = start(attempt(1)).prepare[0].number;
+  core_.lose_runner();
+  const Error away(Errc::kUnavailable, "the disk is away");
+  EXPECT_TRUE(core_.failed(attempt(1), number, away, kNow).empty());
+  core_.meet(kLife);
+  (void)core_.join({});
+  EXPECT_EQ(start(attempt(1)).prepare.size(), 1U);
+}
+
 // Found by reading: what makes it ready goes on, and would change the folder of the next.
 TEST_F(NodeCoreTest, WhileOneIsMadeReadyThatNobodyWantsTheNextIsHeldBack) {
   model::AttemptRef next = attempt(1);
