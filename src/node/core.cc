@@ -142,8 +142,8 @@ void NodeCore::begin_preparation(Preparation preparation, std::vector<Preparatio
 
 void NodeCore::end_preparation(const model::AttemptRef& ref, std::int64_t preparation) {
   const auto found = under_way_.find(ref);
-  CHECK(found != under_way_.end() && found->second.erase(preparation) == 1,
-        "a preparation ends twice");
+  const bool is_under_way = found != under_way_.end() && found->second.erase(preparation) == 1;
+  CHECK(is_under_way, "a preparation ends twice");
   if (found->second.empty()) under_way_.erase(found);
 }
 
