@@ -16,7 +16,10 @@ namespace runnel {
 // and then in the order they were planned.
 class Agenda {
  public:
-  explicit Agenda(Time start) : now_(start) {}
+  // Any moment will do where nothing is said of another.
+  static constexpr Time kStart = Time::from_millis(1'700'000'000'000);
+
+  explicit Agenda(Time start = kStart) : now_(start) {}
 
   Time now() const { return now_; }
   void at(Time when, std::function<void()> what, std::uint64_t tie = 0) {

@@ -54,6 +54,13 @@ TEST_F(AgendaTest, WhatHappensMayPlanMoreEvenForNow) {
   EXPECT_EQ(agenda_.now(), kStart + Duration::millis(7));
 }
 
+TEST_F(AgendaTest, OneWithoutAStartBeginsAtTheSameMomentInEachRun) {
+  Agenda any;
+  any.after(Duration::millis(3), [] {});
+  any.step();
+  EXPECT_EQ(any.now(), Agenda::kStart + Duration::millis(3));
+}
+
 TEST_F(AgendaTest, ThePastAndAnEmptyAgendaEndTheProcess) {
   plan(10, "a");
   steps(1);

@@ -22,7 +22,6 @@ using volume::CacheMap;
 using volume::CacheSlot;
 using volume::ObjectRange;
 
-constexpr Time kStart = Time::from_millis(1'700'000'000'000);
 constexpr int kObjects = 40;
 constexpr int kLives = 3;
 constexpr int kStepsOfALife = 6'000;
@@ -51,7 +50,7 @@ bool is_content(std::string_view bytes, const ObjectRange& part) {
 class CacheSchedule {
  public:
   explicit CacheSchedule(std::uint64_t seed)
-      : dice_(seed), agenda_(kStart), disk_(static_cast<std::uint32_t>(2 + pick(3))) {}
+      : dice_(seed), disk_(static_cast<std::uint32_t>(2 + pick(3))) {}
 
   CacheOutcome run() {
     for (int life = 0; life < kLives && outcome_.violation.empty(); ++life) live();

@@ -13,8 +13,6 @@
 namespace runnel::volume_sim {
 namespace {
 
-constexpr Time kStart = Time::from_millis(1'700'000'000'000);
-
 Async<void> make(Process& process, Oracle& oracle) {
   const Result<volume::Volume> made =
       co_await volume::Volume::create(process.context(), process.volume());
@@ -72,7 +70,6 @@ Async<void> expect_nothing_to_do(Process& process, Oracle& oracle) {
 World::World(SplitMix64& dice, bool told)
     : dice_(dice),
       told_(told),
-      agenda_(kStart),
       bucket_(std::make_shared<Bucket>(agenda_)),
       oracle_(agenda_, *bucket_) {
   bucket_->watch([this](const Bucket::Change& change) { note(change); });
@@ -81,7 +78,7 @@ World::World(SplitMix64& dice, bool told)
 void World::note(const Bucket::Change& change) {
   const std::string& key = change.key;
   const Bucket::Stored* const after = change.after;
-  const std::string line = std::to_string((agenda_.now() - kStart).millis()) + " by " +
+  const std::string line = std::to_string((agenda_.now() - Agenda::kStart).millis()) + " by " +
                            std::to_string(change.process) + " " + key + " " +
                            (after == nullptr ? "removed" : "put");
   hash_ = hash::xxh3(std::to_string(hash_) + line);

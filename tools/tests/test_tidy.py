@@ -156,6 +156,21 @@ def test_innocent_code_is_left_alone(tmp_path, path, text):
     assert found(tmp_path, {path: text}) == []
 
 
+ANONYMOUS = "namespace {{\n{}\n}}  // namespace\n"
+
+
+@pytest.mark.parametrize("definition", ["constexpr Time kStart = Time();", "constexpr int kMax{1};",
+                                        "constexpr std::array<int, 2> kMax = {1, 2};",
+                                        "class View final : public Base {};", "enum class Kind { kA };"])
+def test_two_files_that_may_be_compiled_as_one_define_nothing_twice(tmp_path, definition):
+    text = in_namespace("agent", ANONYMOUS.format(definition))
+    assert found(tmp_path, {"src/agent/a.cc": text, "src/agent/b.cc": text}) == ["src/agent/b.cc: unity"]
+    other = in_namespace("agent::detail", ANONYMOUS.format(definition))
+    assert found(tmp_path, {"src/agent/b.cc": other}) == []
+    (tmp_path / "src/agent/b.cc").unlink()
+    assert found(tmp_path, {"src/agent/b_test.cc": text}) == []
+
+
 def test_cycles_between_files_and_folders_are_found(tmp_path):
     header = '#pragma once\n\n#include "{}"\n\nnamespace runnel::{} {{}}\n'
     files = {

@@ -1,15 +1,21 @@
-"""Names of files, the shape of headers, the order of includes, and comments that promise."""
+"""Names of files, the shape of headers, the order of includes, names that clash in unity builds, and comments that
+promise."""
 
 import re
 from collections.abc import Iterable
 
+from . import blocks
 from .repository import Repository
-from .source import Violation
+from .source import Source, Violation
 
 CATCH_ALL = {"util", "utils", "utility", "utilities", "helper", "helpers", "common", "misc", "stuff",
              "shared", "tools", "various", "general", "lib"}
 _TODO = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
 _SNAKE = re.compile(r"^[a-z0-9]+(?:_[a-z0-9]+)*\.(?:cc|h)$")
+_ANONYMOUS = re.compile(r"^namespace ([\w:]+) \{\s*^namespace \{$", re.MULTILINE)
+# Code in a namespace is not indented.
+_NAMED = re.compile(
+    r"^(?:constexpr\b[^={(]*?\b(k\w+)\s*[={(]|(?:class|struct|enum class)\s+(\w+)\b[^;]*?\{)", re.MULTILINE)
 LINE_MAX = 100
 
 
@@ -59,6 +65,29 @@ def check_namespaces(repository: Repository) -> Iterable[Violation]:
             yield Violation(source.path, 1, "namespace", f"the namespace is runnel::{source.module}")
 
 
+def _unity(source: Source) -> str:
+    """The part of a module whose files may be compiled as one."""
+    if source.name.endswith("_test.cc"):
+        return f"tests of {source.module}"
+    return f"tests' parts of {source.module}" if source.is_test else source.module
+
+
+def check_unity(repository: Repository) -> Iterable[Violation]:
+    """How many files are compiled as one differs between builds: a clash may show in some of them only."""
+    first: dict[tuple[str, str, str], Source] = {}
+    for source in repository.sources:
+        if source.is_header or source.is_main or not source.module or source.name.endswith("_fuzz.cc"):
+            continue
+        for opening in _ANONYMOUS.finditer(source.statements):
+            end = blocks.matching(source.statements, opening.end() - 1, "{", "}")
+            for match in _NAMED.finditer(source.statements, opening.end(), end):
+                name = match[1] or match[2]
+                other = first.setdefault((_unity(source), opening[1], name), source)
+                if other is not source:
+                    yield source.violation(match.start(), "unity", f"{name} is defined in {other.path}, too, "
+                                           "and the two may be compiled as one file: share it, or rename one")
+
+
 def check_comments(repository: Repository) -> Iterable[Violation]:
     for source in repository.sources:
         for offset, text in source.comments:
@@ -74,4 +103,5 @@ def check_line_lengths(repository: Repository) -> Iterable[Violation]:
                 yield Violation(source.path, number, "line", f"{len(line)} columns; the limit is {LINE_MAX}")
 
 
-CHECKS = (check_names, check_headers, check_include_order, check_namespaces, check_comments, check_line_lengths)
+CHECKS = (check_names, check_headers, check_include_order, check_namespaces, check_unity, check_comments,
+          check_line_lengths)
