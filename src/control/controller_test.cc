@@ -466,20 +466,34 @@ TEST_F(ControllerTest, EndsWhenAnotherTakesTheLog) {
   home_.until([&] { return home_.deaths.size() == 1U; });
 }
 
+// What is to stop is not watched: the order to start it left with a state that had it stopped, and
+// that was rolled back.
 TEST_F(ControllerTest, SendsWhatAVoidDecisionLeftOut) {
-  // An attempt is bound durably, its end is decided and lost: the node must be told to run it.
   FakeNode& worker = node(Behaviour::kSilent);
-  home_.submit({step("a")});
-  const model::AttemptRef attempt = worker.started.front().attempt;
-  worker.started.clear();
-  home_.watch.reserve = false;
-  home_.watch.full = true;
-  auto cancelled = home_.call(Verb::kCancel, attempt.task.job);
-  ASSERT_FALSE(cancelled.ok());
-  ASSERT_TRUE(home_.wait(home_.writer().settled()).ok());
-  home_.watch.full = false;
-  ASSERT_EQ(worker.started.size(), 2U) << "once for each of the two tries";
-  EXPECT_EQ(worker.started.front().attempt, attempt);
+  model::StepSpec watched = step("a");
+  watched.health.hang = model::HangPolicy{Duration::seconds(10), model::HealthAction::kKill};
+  const auto& jobs = home_.control().state().jobs;
+  {
+    Turnstile log(home_);
+    Result<void> begun = home_.loop->spawn(
+        gate_, take(home_.control().submit(testing::submission({watched}), testing::ann(), "")));
+    turn();
+    JobCall cancel;
+    cancel.verb = Verb::kCancel;
+    cancel.job = jobs.begin()->first;
+    begun = home_.loop->spawn(gate_, take_whatever(home_.control().call(std::move(cancel))));
+    turn();
+    log.let_one_through();
+    turn();
+    home_.watch.broken = true;
+  }
+  home_.until([&] { return !home_.writer().healthy(); });
+  ASSERT_EQ(worker.started.size(), 1U);
+  ASSERT_TRUE(worker.watched.empty()) << "else nothing was left out";
+  home_.watch.broken = false;
+  home_.until([&] { return home_.writer().healthy(); });
+  ASSERT_EQ(worker.watched.size(), 1U);
+  EXPECT_EQ(worker.watched[0].attempt, worker.started[0].attempt);
   EXPECT_TRUE(worker.stopped.empty());
 }
 

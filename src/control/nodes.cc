@@ -282,6 +282,7 @@ void Nodes::send(model::NodeOrders orders) {
 
 // Whatever rests on nothing but durable events leaves, differences before what follows from them.
 void Nodes::on_durable(std::span<const model::Event> events, EventSeq through) {
+  CHECK(through <= writer_.state().last_event, "what nobody decided is durable");
   for (auto& [node, session] : sessions_) {
     std::optional<model::NodeOrders> difference = session.leaves_with(through);
     if (difference) send(*std::move(difference));

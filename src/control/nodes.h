@@ -47,6 +47,11 @@ class Nodes {
   void detach(const NodeId& node) { links_.erase(node); }
   // A message to the node, or from it, may be lost: it joins again by its next inventory.
   void lose_link(const NodeId& node) { session_of(node).lose_link(); }
+  // Whether it is sent what its events call for.
+  bool is_linked(const NodeId& node) const {
+    const auto session = sessions_.find(node);
+    return session != sessions_.end() && session->second.is_linked();
+  }
 
   // A message from a node, of whichever kind: begins what is to become of it.
   void hear(node::Up message);

@@ -32,17 +32,19 @@ void Clients::crash() {
 
 bool Clients::done() const {
   for (std::size_t wish = 0; wish < states_.size(); ++wish) {
-    const bool given_up = !scenario_.wishes[wish].submit && states_[wish].asked >= kRequestsMax;
-    if (!states_[wish].answered && !given_up) return false;
+    if (!states_[wish].answered && !has_given_up(wish)) return false;
   }
   return true;
 }
 
+bool Clients::has_given_up(std::size_t wish) const {
+  const Wish& what = scenario_.wishes[wish];
+  return !what.submit && states_[wish].asked >= (what.once ? 1 : kRequestsMax);
+}
+
 void Clients::ask(std::size_t wish) {
   State& state = states_[wish];
-  if (state.answered) return;
-  if (!scenario_.wishes[wish].submit && state.asked >= kRequestsMax) return;
-  ++state.asked;
+  if (state.answered || has_given_up(wish)) return;
   if (scenario_.wishes[wish].submit) {
     submit(wish);
   } else {
@@ -56,6 +58,7 @@ void Clients::ask_again_later(std::size_t wish) {
 }
 
 void Clients::submit(std::size_t wish) {
+  ++states_[wish].asked;
   const std::size_t job = scenario_.wishes[wish].job;
   // Two users have the same keys, each for a job of their own.
   const std::string actor = job % 2 == 0 ? "ada" : "bob";
@@ -74,6 +77,7 @@ void Clients::submit(std::size_t wish) {
 void Clients::request(std::size_t wish) {
   const Wish& what = scenario_.wishes[wish];
   if (!ids_[what.job].has_value()) return;
+  ++states_[wish].asked;
   control_.request({what.verb, *ids_[what.job], "someone", ""},
                    [this, wish, born = states_[wish].generation](const control::Outcome& answer) {
                      State& state = states_[wish];

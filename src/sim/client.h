@@ -36,6 +36,7 @@ class Clients {
     std::int64_t generation = 0;  // The client's: answers to a dead one are heard by nobody.
   };
 
+  bool has_given_up(std::size_t wish) const;
   void ask(std::size_t wish);
   void ask_again_later(std::size_t wish);
   void submit(std::size_t wish);

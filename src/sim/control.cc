@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "brain/reconciler.h"
 #include "sim/overdue.h"
 
 namespace runnel::sim {
@@ -101,6 +102,7 @@ control::ControllerOptions SimControl::controller_options() {
     auto recovered = fold_(log, limits);
     invariants_.restart(disk_.events());
     troubled_at_ = agenda_.now();
+    is_folded_ = true;
     return recovered;
   };
   options.log.tap = [this](const model::Input& input, const control::DurableBatch& batch,
@@ -282,6 +284,7 @@ void SimControl::hear_backlog() {
 
 void SimControl::hear(std::shared_ptr<const node::Up> message) {
   daemon_->post([this, message = std::move(message)] {
+    if (is_folded_) check_told();
     messages_.hears(*message, agenda_.now());
     heard_at_[message->node] = agenda_.now();
     daemon_->controller().nodes().hear(*message);
@@ -306,6 +309,7 @@ Async<void> SimControl::look_for_overdue() {
   while (true) {
     CO_TRY(co_await daemon_->loop().sleep(kLookForOverdue, daemon_->token()));
     check_overdue();
+    check_told();
   }
 }
 
@@ -333,6 +337,18 @@ std::string SimControl::check_given_up(const model::NodeLost& lost) const {
   if (silent > kLease || silent < kUnread) return "";
   return "node " + lost.node.str() + " was given up " + std::to_string(silent.millis()) +
          " ms after it was heard of";
+}
+
+// When all that was decided is durable, linked nodes have been told what they are to do.
+void SimControl::check_told() {
+  control::Controller& control = daemon_->controller();
+  if (control.events().last() != state().last_event || !control.writer().healthy()) return;
+  is_folded_ = false;
+  const brain::Reconciler reconciler(control.writer().epoch(), state());
+  for (const auto& [id, node] : state().nodes) {
+    if (!node.up || !control.nodes().is_linked(id)) continue;
+    note(messages_.lacks(reconciler.everything(state(), id)));
+  }
 }
 
 void SimControl::check_overdue() {

@@ -98,6 +98,7 @@ class SimControl {
   Async<void> look_for_overdue();
   std::string find_silent(Time troubled) const;
   std::string check_given_up(const model::NodeLost& lost) const;
+  void check_told();
   void hear(std::shared_ptr<const node::Up> message);
   void hear_backlog();
   void check_overdue();
@@ -127,10 +128,11 @@ class SimControl {
   std::map<NodeId, node::UpSequence> newest_;  // That has reached it, heard or not.
   std::map<NodeId, Time> arrived_at_;          // When that did.
   std::vector<std::shared_ptr<const node::Up>> backlog_;
-  Time troubled_at_;  // When it last could not do what it should.
-  Time slow_until_;   // The disk.
-  std::string late_;  // What the last look found overdue,
-  Time late_since_;   // and the first look that found it.
+  Time troubled_at_;        // When it last could not do what it should.
+  Time slow_until_;         // The disk.
+  std::string late_;        // What the last look found overdue,
+  Time late_since_;         // and the first look that found it.
+  bool is_folded_ = false;  // The state was made anew since nodes were last looked at.
 };
 
 }  // namespace runnel::sim

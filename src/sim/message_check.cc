@@ -4,6 +4,23 @@
 #include <variant>
 
 namespace runnel::sim {
+namespace {
+
+template <typename Order>
+void note(std::set<model::AttemptRef>& told, const std::vector<Order>& orders) {
+  for (const Order& order : orders) told.insert(order.attempt);
+}
+
+template <typename Order>
+std::string find_untold(const std::set<model::AttemptRef>& told, const std::vector<Order>& orders,
+                        const std::string& what) {
+  for (const Order& order : orders) {
+    if (!told.contains(order.attempt)) return what + to_string(order.attempt);
+  }
+  return "";
+}
+
+}  // namespace
 
 bool MessageCheck::knows_all_orders(const node::Up& message) const {
   const auto sent = sent_.find(message.node);
@@ -19,6 +36,7 @@ void MessageCheck::hears(const node::Up& message, Time now) {
   const auto* inventory = std::get_if<node::Inventory>(&message.what);
   if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
   behind_.erase(message.node);
+  note(told_[message.node].started, inventory->has.ranks);
   std::vector<Reported>& heard = inventories_[message.node];
   if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
   heard.push_back(
@@ -29,12 +47,26 @@ void MessageCheck::hears(const node::Up& message, Time now) {
 
 std::string MessageCheck::sends(const model::NodeOrders& orders) {
   sent_[orders.node] = {orders.epoch, orders.sequence};
+  Told& told = told_[orders.node];
+  note(told.started, orders.start);
+  note(told.watched, orders.watch);
+  note(told.stopped, orders.stop);
   if (!empty(orders) && behind_.contains(orders.node)) {
     return "node " + orders.node.str() + " gets orders though a message of it is missing";
   }
   if (!is_stale_) return "";
   return "a message of node " + orders.node.str() +
          " is answered that was heard before, or is older than one that was";
+}
+
+std::string MessageCheck::lacks(const model::NodeOrders& everything) const {
+  static const Told kNothing;
+  const auto found = told_.find(everything.node);
+  const Told& told = found == told_.end() ? kNothing : found->second;
+  std::string untold = find_untold(told.started, everything.start, "to start ");
+  if (untold.empty()) untold = find_untold(told.watched, everything.watch, "to watch ");
+  if (untold.empty()) untold = find_untold(told.stopped, everything.stop, "to stop ");
+  return untold.empty() ? "" : "node " + everything.node.str() + " was not told " + untold;
 }
 
 // Control looks at the messages of this moment in its next turn.

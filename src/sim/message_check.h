@@ -21,6 +21,7 @@ namespace runnel::sim {
 //           older than one that was, is not answered; a node joins only by an inventory that knows
 //           all orders sent to it, and of these by the newest that has come before this moment. A
 //           node of which a message is missing gets no orders until it has sent such an inventory.
+//           One that is linked has been told all that it is to do.
 // Why:      each of these rules stands before others (incarnations, numbers of orders), so that
 //           breaking one of them alone starts nothing twice: only the rule itself tells.
 class MessageCheck {
@@ -32,6 +33,8 @@ class MessageCheck {
   void heard() { is_stale_ = false; }
   std::string sends(const model::NodeOrders& orders);
   std::string joins(const model::NodeJoin& join, Time now) const;
+  // `everything`: what a linked node is to do by a state that is durable.
+  std::string lacks(const model::NodeOrders& everything) const;
 
  private:
   struct Sent {
@@ -39,6 +42,13 @@ class MessageCheck {
     std::int64_t sequence = 0;
   };
   bool knows_all_orders(const node::Up& message) const;
+
+  // In this life of control; `started` also holds what the node has told of by itself.
+  struct Told {
+    std::set<model::AttemptRef> started;
+    std::set<model::AttemptRef> watched;
+    std::set<model::AttemptRef> stopped;
+  };
 
   struct Reported {
     Time at;
@@ -49,6 +59,7 @@ class MessageCheck {
   std::map<NodeId, node::UpSequence> newest_;  // Reported.
   // That a node may join by: the newest, those of the same moment, and the one before.
   std::map<NodeId, std::vector<Reported>> inventories_;
+  std::map<NodeId, Told> told_;
   std::set<NodeId> behind_;  // Nodes of which a message is missing.
   bool is_stale_ = false;    // The message that is heard now.
 };

@@ -69,6 +69,36 @@ TEST_F(MessageCheckTest, MissesNoOrdersForANodeOfWhichAMessageIsMissing) {
   EXPECT_NE(sends_some(5), "") << "a later one is missing";
 }
 
+TEST_F(MessageCheckTest, MissesNoOrderThatWasNotSent) {
+  const auto attempt = [](std::int32_t number) {
+    model::AttemptRef ref;
+    ref.attempt = AttemptNumber(number);
+    return ref;
+  };
+  model::NodeOrders some = orders(1);
+  some.start.resize(1);
+  some.start[0].attempt = attempt(1);
+  EXPECT_NE(check_.lacks(some), "");
+  EXPECT_EQ(check_.sends(some), "");
+  EXPECT_EQ(check_.lacks(some), "");
+  some.watch.push_back({attempt(1)});
+  EXPECT_NE(check_.lacks(some), "") << "it runs, and nobody looks at its health";
+  EXPECT_EQ(check_.sends(some), "");
+  some.stop.push_back({attempt(1)});
+  EXPECT_NE(check_.lacks(some), "");
+  EXPECT_EQ(check_.sends(some), "");
+  EXPECT_EQ(check_.lacks(some), "");
+  node::Up told = inventory(1, 1);
+  std::get<node::Inventory>(told.what).has.ranks.resize(1);
+  std::get<node::Inventory>(told.what).has.ranks[0].attempt = attempt(2);
+  some.start[0].attempt = attempt(2);
+  EXPECT_NE(check_.lacks(some), "");
+  hears(told);
+  EXPECT_EQ(check_.lacks(some), "") << "the node has it";
+  check_.restart();
+  EXPECT_NE(check_.lacks(some), "") << "another life has told nothing";
+}
+
 TEST_F(MessageCheckTest, MissesNoAnswerToAnOldMessage) {
   EXPECT_EQ(answers(beat(3), 1), "");
   EXPECT_NE(answers(beat(3), 2), "");

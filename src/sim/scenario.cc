@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/agenda.h"
 #include "base/check.h"
 #include "sim/dice.h"
 #include "sim/poison_check.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t kPoisonStream = 0x9015;
 constexpr std::uint64_t kHandStream = 0x4A9D;
 constexpr std::uint64_t kRunnerStream = 0x2066;
 constexpr std::uint64_t kPlaceStream = 0x91ACE;
+constexpr std::uint64_t kUserStream = 0x05E25;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -34,8 +36,6 @@ constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
 constexpr std::size_t kLastingNodes = 4;
 constexpr std::int64_t kDevicesPerPlaceMax = 2;
 static_assert(kLastingNodes < kNodesMin, "no node can be removed, lost, resized or drained");
-
-Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
 
 model::NodeInfo node_info(Dice& dice, std::size_t index) {
   model::NodeInfo info;
@@ -228,7 +228,7 @@ std::int64_t task_count(const std::vector<std::shared_ptr<const model::JobSpec>>
 void add_wishes(Dice& dice, Scenario& scenario) {
   using Verb = model::JobRequest::Verb;
   for (std::size_t job = 0; job < scenario.jobs.size(); ++job) {
-    const Time at = start_of_time() + Duration::millis(dice.between(0, 5'000));
+    const Time at = Agenda::kStart + Duration::millis(dice.between(0, 5'000));
     scenario.wishes.push_back({at, job, true, Verb::kCancel});
     if (dice.chance(700)) continue;
     const std::array<Verb, 6> verbs = {Verb::kCancel, Verb::kHalt, Verb::kResume,
@@ -243,13 +243,18 @@ void add_wishes(Dice& dice, Scenario& scenario) {
   }
 }
 
+// Users who take no for an answer.
+void add_patience(Dice dice, Scenario& scenario) {
+  for (Wish& wish : scenario.wishes) wish.once = !wish.submit && dice.chance(400);
+}
+
 void add_faults(Dice& dice, Scenario& scenario) {
   std::set<FaultKind> kinds;
   const auto enough = static_cast<std::size_t>(dice.between(kFaultsMin, 9));
   while (scenario.faults.size() < enough || kinds.size() < kFaultKindsMin) {
     Fault fault;
     fault.kind = static_cast<FaultKind>(dice.between(0, kCommonFaultKinds - 1));
-    fault.at = start_of_time() + Duration::millis(dice.between(50, kFaultWindowMillis));
+    fault.at = Agenda::kStart + Duration::millis(dice.between(50, kFaultWindowMillis));
     fault.lasts =
         Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
     fault.node = static_cast<std::size_t>(
@@ -269,7 +274,7 @@ void add_health_problems(Dice& dice, Scenario& scenario) {
   for (std::int64_t left = dice.between(3, 8); left > 0; --left) {
     Fault fault;
     fault.kind = dice.pick<FaultKind>(kKinds);
-    fault.at = start_of_time() + Duration::millis(dice.between(50, kAilingWindowMillis));
+    fault.at = Agenda::kStart + Duration::millis(dice.between(50, kAilingWindowMillis));
     fault.lasts = Duration::millis(dice.between(500, 4'000));
     fault.node = static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
@@ -283,7 +288,7 @@ void add_vanishings(Dice& dice, Scenario& scenario) {
   for (std::int64_t left = dice.between(0, 4); left > 0; --left) {
     Fault fault;
     fault.kind = FaultKind::kDeviceLost;
-    fault.at = start_of_time() + Duration::millis(dice.between(50, kAilingWindowMillis));
+    fault.at = Agenda::kStart + Duration::millis(dice.between(50, kAilingWindowMillis));
     fault.lasts = Duration::millis(dice.between(200, 8'000));
     fault.node = static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
@@ -300,7 +305,7 @@ void add_hand(Scenario& scenario) {
   const bool everywhere = dice.chance(500);
   const auto last = static_cast<std::int64_t>(scenario.nodes.size()) - 1;
   const std::int64_t first = everywhere ? 0 : dice.between(0, last);
-  Time at = start_of_time() + Duration::millis(dice.between(50, 5'000));
+  Time at = Agenda::kStart + Duration::millis(dice.between(50, 5'000));
   for (std::int64_t left = dice.between(100, 300); left > 0; --left) {
     at = at + Duration::millis(dice.between(100, 600));
     for (std::int64_t node = first; node <= (everywhere ? last : first); ++node) {
@@ -358,6 +363,7 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   if (chances.poison.chance(250)) add_poison(chances.poison, scenario);
   add_wishes(dice, scenario);
+  add_patience(Dice(seed ^ kUserStream), scenario);
   add_faults(dice, scenario);
   if (chances.watched) add_health_problems(chances.health, scenario);
   if (chances.hand.chance(50)) add_hand(scenario);
@@ -371,7 +377,7 @@ Scenario scenario_of(std::uint64_t seed) {
 
 std::string describe(const Scenario& scenario) {
   const auto moment = [](Time at) {
-    return "  +" + std::to_string((at - start_of_time()).millis()) + " ms ";
+    return "  +" + std::to_string((at - Agenda::kStart).millis()) + " ms ";
   };
   std::string text = "seed " + std::to_string(scenario.seed) + ": " +
                      std::to_string(scenario.nodes.size()) + " nodes, " +
@@ -379,7 +385,7 @@ std::string describe(const Scenario& scenario) {
                      std::to_string(task_count(scenario.jobs)) + " tasks\n";
   for (const Wish& wish : scenario.wishes) {
     text += moment(wish.at) + (wish.submit ? "submit" : std::string(model::to_string(wish.verb))) +
-            " job" + std::to_string(wish.job) + "\n";
+            " job" + std::to_string(wish.job) + (wish.once ? ", once\n" : "\n");
   }
   for (const Fault& fault : scenario.faults) {
     text += moment(fault.at) + std::string(to_string(fault.kind)) + " n" +

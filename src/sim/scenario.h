@@ -60,6 +60,7 @@ struct Wish {
   std::size_t job = 0;  // An index into the scenario's jobs.
   bool submit = false;  // Else `verb` on the job.
   model::JobRequest::Verb verb = model::JobRequest::Verb::kCancel;
+  bool once = false;  // Whoever asks does not ask again, whatever the answer.
 };
 
 // Everything a run rests on: nothing else is drawn from chance but what `seed` streams give.

@@ -49,7 +49,6 @@ class World {
   World(const Scenario& scenario, Depth depth)
       : scenario_(scenario),
         depth_(depth),
-        agenda_(Time::from_millis(1'700'000'000'000)),
         dice_(scenario.seed ^ 0x5EED),
         network_{Time(), std::vector<Time>(scenario.nodes.size()),
                  std::vector<Time>(scenario.nodes.size()),
@@ -205,14 +204,21 @@ class World {
     }
   }
 
-  // The disk's part of the append is all there, or to be dropped, or nothing.
+  // At times it is slow before.
   void fail_disk(Duration lasts) {
     CHECK(lasts > Duration(), "a disk that fails is gone for a while");
+    const Duration slow = Duration::millis(dice_.chance(500) ? lasts.millis() / 2 : 0);
+    control_.slow_disk(slow);
+    agenda_.after(slow, [this, gone = lasts - slow] { lose_disk(gone); });
+  }
+
+  // The disk's part of the append is all there, or to be dropped, or nothing.
+  void lose_disk(Duration gone) {
     constexpr std::array kFaults = {store::AppendFault::kIo, store::AppendFault::kTorn,
                                     store::AppendFault::kKept};
     control_.disk().fail_next(dice_.pick<store::AppendFault>(kFaults));
     control_.disk().set_away(true);
-    agenda_.after(lasts, [this] { control_.disk().set_away(false); });
+    agenda_.after(gone, [this] { control_.disk().set_away(false); });
   }
 
   // With a notice, or without.

@@ -125,6 +125,7 @@ void FakeNode::send(model::NodeOrders orders) {
       started.push_back(std::move(order));
     }
   }
+  for (model::WatchOrder& order : orders.watch) watched.push_back(std::move(order));
   for (model::StopOrder& order : orders.stop) stopped.push_back(std::move(order));
   for (const model::AttemptRef& attempt : orders.forget) {
     if (ran_.contains(attempt)) ran_[attempt] = true;

@@ -70,6 +70,7 @@ class FakeNode final : public NodeLink {
   model::RankReport ended(const model::AttemptRef& attempt, int code, int rank = 0) const;
 
   std::vector<model::StartOrder> started;
+  std::vector<model::WatchOrder> watched;
   std::vector<model::StopOrder> stopped;
   std::vector<model::AttemptRef> forgotten;
   std::vector<JobId> removed;
