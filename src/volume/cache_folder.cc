@@ -1,13 +1,11 @@
 #include "volume/cache_folder.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "env/files.h"
-#include "volume/cache_table.h"
+#include "volume/cache_map.h"
 
 namespace runnel::volume {
 namespace {
@@ -103,50 +101,10 @@ Result<void> CacheFolder::open_segments() {
   return {};
 }
 
-std::vector<CacheSlot> CacheFolder::slots_of(std::uint32_t segment) const {
-  if (!files_[segment].is_open()) return {};
-  env::AlignedBytes table(CacheMap::kTableBytes);
-  const auto read = files_[segment].read(CacheMap::kDataBytes, table.room(), table.size());
-  if (!read.ok()) return {};
-  return decode_cache_table(table.view(), segment);
-}
-
-Result<void> CacheFolder::begin_segment(std::uint32_t segment) {
+Result<void> CacheFolder::make(std::uint32_t segment) {
   env::DirectFile& file = files_[segment];
   if (!file.is_open()) file = TRY(env::DirectFile::create(path_of(segment)));
-  TRY(file.reserve(CacheMap::kSegmentBytes));
-  env::AlignedBytes table(CacheMap::kTableBytes);
-  std::fill(table.span().begin(), table.span().end(), '\0');
-  return file.write(CacheMap::kDataBytes, table.padded());
-}
-
-Result<void> CacheFolder::write(const CacheSlot& slot, std::string_view bytes) {
-  TRY(files_[slot.segment].write(slot.place, bytes));
-  return enter(slot, encode_cache_entry(slot));
-}
-
-Result<void> CacheFolder::forget(const CacheSlot& slot) {
-  return enter(slot, encode_dropped_entry(slot));
-}
-
-// Writes the page of the table that the entry is in, with those beside it.
-Result<void> CacheFolder::enter(const CacheSlot& slot, const std::string& entry) {
-  env::DirectFile& file = files_[slot.segment];
-  const std::size_t at = slot.number * kCacheEntryBytes;
-  const std::size_t page = at / env::AlignedBytes::kAlign * env::AlignedBytes::kAlign;
-  env::AlignedBytes entries(env::AlignedBytes::kAlign);
-  TRY(file.read(CacheMap::kDataBytes + page, entries.room(), entries.size()));
-  const std::span<char> place = entries.span().subspan(at - page, entry.size());
-  std::copy(entry.begin(), entry.end(), place.begin());
-  return file.write(CacheMap::kDataBytes + page, entries.padded());
-}
-
-Result<std::shared_ptr<env::AlignedBytes>> CacheFolder::read(const CacheSlot& slot,
-                                                             std::uint64_t offset,
-                                                             std::uint64_t length) const {
-  auto bytes = std::make_shared<env::AlignedBytes>(length);
-  TRY(files_[slot.segment].read(slot.place + offset, bytes->room(), length));
-  return bytes;
+  return file.reserve(CacheMap::kSegmentBytes);
 }
 
 }  // namespace runnel::volume

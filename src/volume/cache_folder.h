@@ -2,15 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/units.h"
-#include "env/aligned_bytes.h"
 #include "env/direct_file.h"
 #include "env/file_lock.h"
-#include "volume/cache_segments.h"
+#include "volume/cache_files.h"
 
 namespace runnel::volume {
 
@@ -18,8 +18,8 @@ namespace runnel::volume {
 // so that the cache never has more bytes than it may. Read and written past the kernel's memory,
 // which keeps what programs read from the mount.
 //
-// Contract: as CacheSegments; one process has a folder at a time.
-class CacheFolder final : public CacheSegments {
+// Contract: as CacheFiles; one process has a folder at a time.
+class CacheFolder final : public CacheFiles {
  public:
   static constexpr int kFormat = 1;
 
@@ -30,18 +30,19 @@ class CacheFolder final : public CacheSegments {
 
   std::uint32_t segments() const override { return static_cast<std::uint32_t>(files_.size()); }
   bool has(std::uint32_t segment) const override { return files_[segment].is_open(); }
-  std::vector<CacheSlot> slots_of(std::uint32_t segment) const override;
-  Result<void> begin_segment(std::uint32_t segment) override;
-  Result<void> write(const CacheSlot& slot, std::string_view bytes) override;
-  Result<void> forget(const CacheSlot& slot) override;
-  Result<std::shared_ptr<env::AlignedBytes>> read(const CacheSlot& slot, std::uint64_t offset,
-                                                  std::uint64_t length) const override;
+  Result<void> make(std::uint32_t segment) override;
+  Result<void> write(std::uint32_t segment, std::uint64_t place, std::string_view bytes) override {
+    return files_[segment].write(place, bytes);
+  }
+  Result<void> read(std::uint32_t segment, std::uint64_t place, std::span<char> into,
+                    std::uint64_t least) const override {
+    return files_[segment].read(place, into, least);
+  }
 
  private:
   CacheFolder(std::string folder, env::FileLock lock, std::size_t segments);
 
   std::string path_of(std::uint32_t segment) const;
-  Result<void> enter(const CacheSlot& slot, const std::string& entry);
   Result<void> open_segments();
 
   const std::string folder_;

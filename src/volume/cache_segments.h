@@ -2,39 +2,47 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "env/aligned_bytes.h"
+#include "volume/cache_files.h"
 #include "volume/cache_map.h"
 
 namespace runnel::volume {
 
-// The segments of a cache on a disk.
+// The segments of a cache in its files: the bytes of slots, and at the end the table that says
+// which they are.
 //
 // Contract: what is in them may be lost at any moment, and is then fetched again. A slot is entered
 //           into its segment's table after its bytes.
 // Threads:  any; read() by several at once, the others by one at a time. All block.
 class CacheSegments {
  public:
-  virtual ~CacheSegments() = default;
+  explicit CacheSegments(std::unique_ptr<CacheFiles> files) : files_(std::move(files)) {}
 
-  virtual std::uint32_t segments() const = 0;
-  virtual bool has(std::uint32_t segment) const = 0;
+  std::uint32_t segments() const { return files_->segments(); }
+  bool has(std::uint32_t segment) const { return files_->has(segment); }
   // What the segment's table says that is in it; nothing of one that is not there.
-  virtual std::vector<CacheSlot> slots_of(std::uint32_t segment) const = 0;
+  std::vector<CacheSlot> slots_of(std::uint32_t segment) const;
 
   // The segment at its full size, with an empty table. kFull without room on the disk.
-  virtual Result<void> begin_segment(std::uint32_t segment) = 0;
+  Result<void> begin_segment(std::uint32_t segment);
   // `bytes` begin and end at multiples of AlignedBytes::kAlign.
-  virtual Result<void> write(const CacheSlot& slot, std::string_view bytes) = 0;
+  Result<void> write(const CacheSlot& slot, std::string_view bytes);
   // The slot is not found by who opens the cache next.
-  virtual Result<void> forget(const CacheSlot& slot) = 0;
+  Result<void> forget(const CacheSlot& slot);
   // Bytes of a slot from `offset` on.
-  virtual Result<std::shared_ptr<env::AlignedBytes>> read(const CacheSlot& slot,
-                                                          std::uint64_t offset,
-                                                          std::uint64_t length) const = 0;
+  Result<std::shared_ptr<env::AlignedBytes>> read(const CacheSlot& slot, std::uint64_t offset,
+                                                  std::uint64_t length) const;
+
+ private:
+  Result<void> enter(const CacheSlot& slot, const std::string& entry);
+
+  std::unique_ptr<CacheFiles> files_;
 };
 
 }  // namespace runnel::volume

@@ -6,19 +6,18 @@
 
 namespace runnel::volume {
 
-DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheSegments> segments)
-    : segments_(std::move(segments)),
-      map_(segments_->segments()),
+DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFiles> files)
+    : segments_(std::move(files)),
+      map_(segments_.segments()),
       loop_(loop),
       writing_(loop),
       written_(loop) {}
 
 Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Options options) {
-  return open_over(loop,
-                   [options = std::move(options)]() -> Result<std::unique_ptr<CacheSegments>> {
-                     return Result<std::unique_ptr<CacheSegments>>(
-                         TRY(CacheFolder::open(options.folder, options.bytes)));
-                   });
+  return open_over(loop, [options = std::move(options)]() -> Result<std::unique_ptr<CacheFiles>> {
+    return Result<std::unique_ptr<CacheFiles>>(
+        TRY(CacheFolder::open(options.folder, options.bytes)));
+  });
 }
 
 Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, Opener open) {
@@ -27,10 +26,10 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, O
   Result<std::unique_ptr<DiskCache>> opened =
       co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
         auto cache = std::unique_ptr<DiskCache>(new DiskCache(loop, TRY(open())));
-        std::uint32_t used = cache->segments_->segments();
-        while (used > 0 && !cache->segments_->has(used - 1)) --used;
+        std::uint32_t used = cache->segments_.segments();
+        while (used > 0 && !cache->segments_.has(used - 1)) --used;
         for (std::uint32_t segment = 0; segment < used; ++segment) {
-          cache->map_.restore(segment, cache->segments_->slots_of(segment));
+          cache->map_.restore(segment, cache->segments_.slots_of(segment));
         }
         return cache;
       });
@@ -46,7 +45,7 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, O
 Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, ObjectRange part) {
   map_.hold(slot.segment);
   Result<std::shared_ptr<env::AlignedBytes>> bytes = co_await reader_->run([this, &slot, &part] {
-    return segments_->read(slot, part.offset - slot.range.offset, part.length);
+    return segments_.read(slot, part.offset - slot.range.offset, part.length);
   });
   map_.release(slot.segment);
   co_return bytes;
@@ -91,8 +90,8 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
 Result<void> DiskCache::write_now(const CacheMap::Placed& placed, std::string_view bytes) {
   if (is_broken_) return Error(Errc::kCancelled, "a write before this one failed");
   Result<void> written;
-  if (placed.begins_segment) written = segments_->begin_segment(placed.slot.segment);
-  if (written.ok()) written = segments_->write(placed.slot, bytes);
+  if (placed.begins_segment) written = segments_.begin_segment(placed.slot.segment);
+  if (written.ok()) written = segments_.write(placed.slot, bytes);
   is_broken_ = !written.ok();
   return written;
 }
@@ -116,8 +115,7 @@ Async<void> DiskCache::forget(CacheSlot slot) {
 }
 
 Async<void> DiskCache::forget_on_disk(CacheSlot slot) {
-  const Result<void> done =
-      co_await writer_->run([this, &slot] { return segments_->forget(slot); });
+  const Result<void> done = co_await writer_->run([this, &slot] { return segments_.forget(slot); });
   if (!done.ok() && !failed_) failed_ = done.error();
   co_return {};
 }

@@ -11,6 +11,7 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/worker.h"
+#include "volume/cache_files.h"
 #include "volume/cache_map.h"
 #include "volume/cache_segments.h"
 
@@ -35,8 +36,8 @@ class DiskCache {
     Bytes bytes;
   };
   static Async<std::unique_ptr<DiskCache>> open(async::EventLoop& loop, Options options);
-  // Over segments that `open` finds, which is called on the writing thread.
-  using Opener = std::function<Result<std::unique_ptr<CacheSegments>>()>;
+  // Over files that `open` finds, which is called on the writing thread.
+  using Opener = std::function<Result<std::unique_ptr<CacheFiles>>()>;
   static Async<std::unique_ptr<DiskCache>> open_over(async::EventLoop& loop, Opener open);
 
   // The slot that has all of a range.
@@ -66,14 +67,14 @@ class DiskCache {
   const std::optional<Error>& failed() const { return failed_; }
 
  private:
-  DiskCache(async::EventLoop& loop, std::unique_ptr<CacheSegments> segments);
+  DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFiles> files);
 
   Async<void> forget(CacheSlot slot);
   Async<void> forget_on_disk(CacheSlot slot);
   Result<void> write_now(const CacheMap::Placed& placed, std::string_view bytes);
   Async<void> write(CacheMap::Placed placed, std::shared_ptr<const env::AlignedBytes> bytes);
 
-  std::unique_ptr<CacheSegments> segments_;
+  CacheSegments segments_;
   CacheMap map_;
   std::unique_ptr<async::Worker> reader_;
   std::unique_ptr<async::Worker> writer_;

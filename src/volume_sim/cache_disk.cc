@@ -6,18 +6,11 @@
 #include <span>
 
 #include "base/check.h"
-#include "volume/cache_table.h"
 
 namespace runnel::volume_sim {
-namespace {
-
-using volume::CacheMap;
-using volume::CacheSlot;
-
-}  // namespace
 
 // What one process sees.
-class CacheDisk::View final : public volume::CacheSegments {
+class CacheDisk::View final : public volume::CacheFiles {
  public:
   View(CacheDisk& disk, std::int64_t life) : disk_(disk), life_(life) {}
 
@@ -26,54 +19,31 @@ class CacheDisk::View final : public volume::CacheSegments {
   }
   bool has(std::uint32_t segment) const override { return disk_.segments_[segment].is_there; }
 
-  std::vector<CacheSlot> slots_of(std::uint32_t segment) const override {
-    std::string table(CacheMap::kTableBytes, '\0');
-    disk_.read(segment, CacheMap::kDataBytes, table);
-    return volume::decode_cache_table(table, segment);
-  }
-
-  Result<void> begin_segment(std::uint32_t segment) override {
-    const bool is_new = !has(segment);
-    if (disk_.is_full_ && is_new) return Error(Errc::kFull, "no room for a segment");
+  Result<void> make(std::uint32_t segment) override {
+    if (disk_.is_full_ && !has(segment)) return Error(Errc::kFull, "no room for a segment");
     if (disk_.may_write(life_)) disk_.segments_[segment].is_there = true;
     ++disk_.begun_;
-    return disk_.write(life_, segment, CacheMap::kDataBytes,
-                       std::string(CacheMap::kTableBytes, '\0'));
+    return {};
   }
 
-  Result<void> write(const CacheSlot& slot, std::string_view bytes) override {
-    CHECK(has(slot.segment) || disk_.is_killed(), "a slot in a segment that is not there");
-    CHECK(slot.place + bytes.size() <= CacheMap::kDataBytes, "a slot runs into the table");
-    TRY(disk_.write(life_, slot.segment, slot.place, bytes));
-    return enter(slot, volume::encode_cache_entry(slot));
+  Result<void> write(std::uint32_t segment, std::uint64_t place, std::string_view bytes) override {
+    CHECK(has(segment) || disk_.is_killed(), "a write to a segment that is not there");
+    return disk_.write(life_, segment, place, bytes);
   }
 
-  Result<void> forget(const CacheSlot& slot) override {
-    return enter(slot, volume::encode_dropped_entry(slot));
-  }
-
-  Result<std::shared_ptr<env::AlignedBytes>> read(const CacheSlot& slot, std::uint64_t offset,
-                                                  std::uint64_t length) const override {
-    auto bytes = std::make_shared<env::AlignedBytes>(length);
-    disk_.read(slot.segment, slot.place + offset, bytes->span());
-    return bytes;
+  Result<void> read(std::uint32_t segment, std::uint64_t place, std::span<char> into,
+                    std::uint64_t least) const override {
+    CHECK(least <= into.size(), "more is wanted than there is room for");
+    disk_.read(segment, place, into);
+    return {};
   }
 
  private:
-  Result<void> enter(const CacheSlot& slot, const std::string& entry) {
-    const std::uint64_t at = CacheMap::kDataBytes + slot.number * volume::kCacheEntryBytes;
-    const std::uint64_t page = at / kDiskPage * kDiskPage;
-    std::string entries(kDiskPage, '\0');
-    disk_.read(slot.segment, page, entries);
-    std::copy(entry.begin(), entry.end(), entries.begin() + static_cast<std::ptrdiff_t>(at - page));
-    return disk_.write(life_, slot.segment, page, entries);
-  }
-
   CacheDisk& disk_;
   const std::int64_t life_;
 };
 
-std::unique_ptr<volume::CacheSegments> CacheDisk::open() {
+std::unique_ptr<volume::CacheFiles> CacheDisk::open() {
   pages_left_.reset();
   return std::make_unique<View>(*this, ++life_);
 }

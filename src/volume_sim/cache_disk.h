@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/split_mix.h"
-#include "volume/cache_segments.h"
+#include "env/aligned_bytes.h"
+#include "volume/cache_files.h"
 
 namespace runnel::volume_sim {
 
@@ -25,7 +26,7 @@ class CacheDisk {
   explicit CacheDisk(std::uint32_t segments) : segments_(segments) {}
 
   // Of a process that has the cache from now on; a process before it writes nothing any more.
-  std::unique_ptr<volume::CacheSegments> open();
+  std::unique_ptr<volume::CacheFiles> open();
   // From now on no process writes, as after a kill: after so many more pages.
   void kill_after(std::int64_t pages) { pages_left_ = pages; }
   bool is_killed() const { return pages_left_ == 0; }

@@ -91,8 +91,7 @@ class CacheSchedule {
 
   Async<void> use() {
     auto opened = co_await volume::DiskCache::open_over(
-        *loop_,
-        [this]() -> Result<std::unique_ptr<volume::CacheSegments>> { return disk_.open(); });
+        *loop_, [this]() -> Result<std::unique_ptr<volume::CacheFiles>> { return disk_.open(); });
     CHECK(opened.ok(), "segments that are there cannot be opened");
     const std::unique_ptr<volume::DiskCache> cache = std::move(opened).value();
     cache_ = cache.get();
