@@ -16,7 +16,7 @@ namespace runnel {
 // and then in the order they were planned.
 class Agenda {
  public:
-  // Any moment will do where nothing is said of another.
+  // Nobody depends on which moment it is.
   static constexpr Time kStart = Time::from_millis(1'700'000'000'000);
 
   explicit Agenda(Time start = kStart) : now_(start) {}

@@ -12,6 +12,7 @@ using model::Status;
 using testing::FakeNode;
 using testing::Home;
 using testing::step;
+using testing::Turnstile;
 using Behaviour = FakeNode::Behaviour;
 using Verb = model::JobRequest::Verb;
 
@@ -251,22 +252,6 @@ TEST_F(ControllerTest, DecidesAReportAfterTheJoinBeforeIt) {
   ASSERT_TRUE(home_.wait(async::when_all(*home_.loop, std::move(both))).ok());
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
 }
-
-// Appends of the log one by one: each waits until it is let through.
-class Turnstile {
- public:
-  explicit Turnstile(Home& home) : home_(home) { home_.watch.held.lock(); }
-  ~Turnstile() { home_.watch.held.unlock(); }
-  void let_one_through() {
-    const int before = home_.watch.appends;
-    home_.watch.held.unlock();
-    while (home_.watch.appends == before) std::this_thread::yield();
-    home_.watch.held.lock();
-  }
-
- private:
-  Home& home_;
-};
 
 TEST_F(ControllerTest, StartsNothingAgainThatEndedWhileAJoinWasDecided) {
   home_.stop();

@@ -57,6 +57,14 @@ class NodesTest : public ::testing::Test {
     home_.clock.advance(kLease + Duration::millis(1));
     home_.until([&] { return home_.watch.refused > 0; });
   }
+  // All that may wait for the disk: what is decided is counted with its input, and its event twice.
+  Async<void> declare(int number) {
+    model::NodeInfo changed = inventory().node;
+    const auto bytes = static_cast<std::size_t>(LogWriter::kPendingBytesMax / 3);
+    changed.capacity.accelerators[std::string(bytes, 'x')] = number;
+    CO_TRY(co_await home_.writer().decide(model::NodesDeclared{{changed}}));
+    co_return {};
+  }
   void pass(Duration real) { EXPECT_TRUE(home_.wait(home_.loop->sleep(real, {})).ok()); }
   void pass_some() { pass(Duration::millis(40)); }
 
@@ -116,10 +124,32 @@ TEST_F(NodesTest, BeforeALossThatHasWaitedIsDecidedWhatCameIsRead) {
   home_.until([&] { return is_up(); });
   home_.clock.advance(Duration::seconds(1));
   home_.watch.full = false;
-  pass(Duration::millis(20));
+  home_.until([&] { return home_.writer().healthy(); });
   hear({message(2, node::Beat())});
   pass(kLook);
   EXPECT_TRUE(is_up());
+}
+
+TEST_F(NodesTest, ALossIsDecidedThoughEachDecisionWaits) {
+  open(kLease);
+  hear({message(1, inventory())});
+  home_.until([&] { return is_up(); });
+  async::Gate gate(*home_.loop);
+  int declared = 0;
+  const auto declare_more = [&] { MUST(home_.loop->spawn(gate, declare(++declared))); };
+  {
+    testing::Turnstile log(home_);
+    declare_more();
+    home_.clock.advance(kLease + Duration::millis(1));
+    for (int waits = 0; waits < 8 && is_up(); ++waits) {
+      pass(kLook);
+      home_.clock.advance(Duration::seconds(1));
+      declare_more();
+      log.let_one_through();
+    }
+    EXPECT_FALSE(is_up());
+  }
+  EXPECT_TRUE(home_.wait(gate.close()).ok());
 }
 
 TEST_F(NodesTest, ANodeThatIsBackBeforeItsGoodByeIsDecidedStaysUp) {

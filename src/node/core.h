@@ -24,7 +24,7 @@ enum class Stage : std::uint8_t {
   kPreparing,
   kWaiting,
   kHandedOver,
-  kFailed,  // Before it was handed over, as control was told or will be.
+  kFailed,  // Before it was handed over, as control was told.
 };
 
 // An attempt that a node makes ready, keeps waiting or has handed to its runner, until control lets

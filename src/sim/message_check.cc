@@ -1,6 +1,7 @@
 #include "sim/message_check.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace runnel::sim {
@@ -36,7 +37,9 @@ void MessageCheck::hears(const node::Up& message, Time now) {
   const auto* inventory = std::get_if<node::Inventory>(&message.what);
   if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
   behind_.erase(message.node);
-  note(told_[message.node].started, inventory->has.ranks);
+  Told has;
+  note(has.started, inventory->has.ranks);
+  told_[message.node] = std::move(has);  // It is not linked until it was told the difference.
   std::vector<Reported>& heard = inventories_[message.node];
   if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
   heard.push_back(

@@ -43,7 +43,7 @@ class MessageCheck {
   };
   bool knows_all_orders(const node::Up& message) const;
 
-  // In this life of control; `started` also holds what the node has told of by itself.
+  // What the node told of in the newest inventory that counts, and what it was sent since.
   struct Told {
     std::set<model::AttemptRef> started;
     std::set<model::AttemptRef> watched;

@@ -91,12 +91,15 @@ TEST_F(MessageCheckTest, MissesNoOrderThatWasNotSent) {
   node::Up told = inventory(1, 1);
   std::get<node::Inventory>(told.what).has.ranks.resize(1);
   std::get<node::Inventory>(told.what).has.ranks[0].attempt = attempt(2);
-  some.start[0].attempt = attempt(2);
-  EXPECT_NE(check_.lacks(some), "");
+  model::NodeOrders other = orders(2);
+  other.start.resize(1);
+  other.start[0].attempt = attempt(2);
+  EXPECT_NE(check_.lacks(other), "");
   hears(told);
-  EXPECT_EQ(check_.lacks(some), "") << "the node has it";
+  EXPECT_EQ(check_.lacks(other), "") << "the node has it";
+  EXPECT_NE(check_.lacks(some), "") << "what it was sent before was lost";
   check_.restart();
-  EXPECT_NE(check_.lacks(some), "") << "another life has told nothing";
+  EXPECT_NE(check_.lacks(other), "") << "another life has told nothing";
 }
 
 TEST_F(MessageCheckTest, MissesNoAnswerToAnOldMessage) {

@@ -208,7 +208,7 @@ class World {
   void fail_disk(Duration lasts) {
     CHECK(lasts > Duration(), "a disk that fails is gone for a while");
     const Duration slow = Duration::millis(dice_.chance(500) ? lasts.millis() / 2 : 0);
-    control_.slow_disk(slow);
+    if (slow > Duration()) control_.slow_disk(slow);
     agenda_.after(slow, [this, gone = lasts - slow] { lose_disk(gone); });
   }
 

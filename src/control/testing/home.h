@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -133,6 +134,22 @@ class Home {
 
  private:
   std::unique_ptr<Controller> controller_;
+};
+
+// Appends of the log one by one: each waits until it is let through.
+class Turnstile {
+ public:
+  explicit Turnstile(Home& home) : home_(home) { home_.watch.held.lock(); }
+  ~Turnstile() { home_.watch.held.unlock(); }
+  void let_one_through() {
+    const int before = home_.watch.appends;
+    home_.watch.held.unlock();
+    while (home_.watch.appends == before) std::this_thread::yield();
+    home_.watch.held.lock();
+  }
+
+ private:
+  Home& home_;
 };
 
 }  // namespace runnel::control::testing
