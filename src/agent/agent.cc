@@ -233,6 +233,7 @@ void Agent::begin_inventory() {
   metrics_.pause();
   health_.forget_all();
   for (auto& [id, core] : cores_) core.meet(incarnation_);
+  note_held_back();
   for (const model::NodeInfo& node : options_.nodes) {
     inventory_[node.id] = {node, {}, crashed_idle_, {}};
   }

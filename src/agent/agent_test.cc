@@ -335,6 +335,19 @@ TEST_F(AgentTest, SaysWhatAnAttemptWaitsForBesideAnotherOfItsTask) {
   EXPECT_TRUE(control.agent().waiting().empty());
 }
 
+TEST_F(AgentTest, SaysNothingOfWhatWaitedWhenItsRunnerWasKilled) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  model::StartOrder next = order_of("true");
+  next.attempt.attempt = AttemptNumber(2);
+  ASSERT_TRUE(control.start(order_of("sleep 600")).ok());
+  ASSERT_TRUE(control.start(next).ok());
+  ASSERT_TRUE(control.wait([&] { return !control.agent().waiting().empty(); }));
+  ::kill(static_cast<pid_t>(control.agent().runner_pid()), SIGKILL);
+  ASSERT_TRUE(control.wait([&] { return control.joins.size() == 2; }));
+  EXPECT_TRUE(control.agent().waiting().empty()) << "nobody has ordered it again";
+}
+
 TEST_F(AgentTest, TakesBackWhatAnEarlierAgentMadeForAnAttemptThatNobodyWants) {
   MUST(PreparationRecords(home_.path()).keep({NodeId("local"), order_after(saving_order(), "")}));
   AgentHarness control(home_.path());

@@ -84,9 +84,9 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
   co_return {};
 }
 
-// On the writing thread. Once a write has failed nothing is written any more, also of what waits: a
-// segment that could not be emptied has its old table still, over which new bytes would be taken
-// for the old ones by the next process.
+// On the writing thread. Once a write has failed no range is written any more, also of those that
+// wait: a segment that could not be emptied has its old table still, over which new bytes would be
+// taken for the old ones by the next process.
 Result<void> DiskCache::write_now(const CacheMap::Placed& placed, std::string_view bytes) {
   if (is_broken_) return Error(Errc::kCancelled, "a write before this one failed");
   Result<void> written;
@@ -109,7 +109,7 @@ void DiskCache::drop(const CacheSlot& slot) {
 }
 
 Async<void> DiskCache::forget(CacheSlot slot) {
-  CO_TRY(co_await forget_on_disk(slot));
+  (void)co_await forget_on_disk(slot);  // A failure was noted.
   map_.release(slot.segment);
   co_return {};
 }

@@ -15,27 +15,27 @@ std::string newest_key(const Head& head) {
 
 std::string prefix_of(const HeadRegister& head) { return head.volume() + "/"; }
 
-Async<Session> begin_session(HeldSession::Place place, SessionRecord who) {
-  return Session::begin(place.store, place.random, prefix_of(place.head), std::move(who),
-                        place.stop);
+Async<Session> begin_session(HeldSession::Context context, SessionRecord who) {
+  return Session::begin(context.store, context.random, prefix_of(context.head), std::move(who),
+                        context.stop);
 }
 
 }  // namespace
 
-HeldSession::HeldSession(const Place& place, Session session)
-    : head_(&place.head),
-      store_(&place.store),
-      prefix_(prefix_of(place.head)),
-      stop_(place.stop),
+HeldSession::HeldSession(const Context& context, Session session)
+    : head_(&context.head),
+      store_(&context.store),
+      prefix_(prefix_of(context.head)),
+      stop_(context.stop),
       session_(std::move(session)) {}
 
-Async<HeldSession> HeldSession::for_writing(Place place, SessionRecord who) {
-  const Head& head = place.head.head();
+Async<HeldSession> HeldSession::for_writing(Context context, SessionRecord who) {
+  const Head& head = context.head.head();
   who.writes = true;
   who.pin = newest_key(head);
   who.collections = head.collections;
   who.uuid = head.uuid;
-  HeldSession held(place, CO_TRY(co_await begin_session(place, std::move(who))));
+  HeldSession held(context, CO_TRY(co_await begin_session(context, std::move(who))));
   const Result<void> holds = co_await held.hold_newest();
   if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
   co_return held;
@@ -74,19 +74,20 @@ Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::st
 }
 
 // Takes over the first session that is as `who`, of the same volume, and whose process has ended.
-Async<std::optional<Session>> take_over_one(HeldSession::Place place, SessionRecord who) {
-  const std::string prefix = prefix_of(place.head);
-  for (const std::string& key : CO_TRY(co_await session_keys(place.store, prefix, place.stop))) {
+Async<std::optional<Session>> take_over_one(HeldSession::Context context, SessionRecord who) {
+  const std::string prefix = prefix_of(context.head);
+  for (const std::string& key :
+       CO_TRY(co_await session_keys(context.store, prefix, context.stop))) {
     const Result<object::Object> there =
-        co_await place.store.get(key, kSessionBytesMax, place.stop);
+        co_await context.store.get(key, kSessionBytesMax, context.stop);
     if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
     const Result<SessionRecord> record = decode_session(there->bytes);
     const bool is_ours = record.ok() && record->uuid == who.uuid && record->writes == who.writes &&
                          record->kind == who.kind && record->source == who.source &&
-                         place.processes.has_ended(*record);
+                         context.processes.has_ended(*record);
     if (!is_ours) continue;
     std::optional<Session> taken = CO_TRY(
-        co_await Session::take_over(place.store, place.random, key, *there, who, place.stop));
+        co_await Session::take_over(context.store, context.random, key, *there, who, context.stop));
     if (taken) co_return taken;
   }
   co_return std::optional<Session>();
@@ -94,12 +95,12 @@ Async<std::optional<Session>> take_over_one(HeldSession::Place place, SessionRec
 
 }  // namespace
 
-Async<std::optional<HeldSession>> HeldSession::for_going_on(Place place, SessionRecord who) {
+Async<std::optional<HeldSession>> HeldSession::for_going_on(Context context, SessionRecord who) {
   who.writes = true;
-  who.uuid = place.head.head().uuid;
-  std::optional<Session> taken = CO_TRY(co_await take_over_one(place, std::move(who)));
+  who.uuid = context.head.head().uuid;
+  std::optional<Session> taken = CO_TRY(co_await take_over_one(context, std::move(who)));
   if (!taken) co_return std::optional<HeldSession>();
-  HeldSession held(place, *std::move(taken));
+  HeldSession held(context, *std::move(taken));
   std::set<std::string> keys;
   for (const auto& [key, size] : CO_TRY(co_await held.own_objects("p/"))) keys.insert(key);
   const Result<void> pinned = co_await held.pin_newest([keys] { return keys; });
@@ -109,11 +110,11 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(Place place, Session
   co_return std::optional<HeldSession>();
 }
 
-Async<std::optional<HeldSession>> HeldSession::for_reading_on(Place place, SessionRecord who) {
-  who.uuid = place.head.head().uuid;
-  std::optional<Session> taken = CO_TRY(co_await take_over_one(place, std::move(who)));
+Async<std::optional<HeldSession>> HeldSession::for_reading_on(Context context, SessionRecord who) {
+  who.uuid = context.head.head().uuid;
+  std::optional<Session> taken = CO_TRY(co_await take_over_one(context, std::move(who)));
   if (!taken) co_return std::optional<HeldSession>();
-  HeldSession held(place, *std::move(taken));
+  HeldSession held(context, *std::move(taken));
   const Result<void> kept = co_await held.keep([] { return std::set<std::string>(); });
   if (kept.ok()) co_return std::optional(std::move(held));
   if (kept.error().code != Errc::kConflict) co_return kept.error();
@@ -148,12 +149,13 @@ Async<std::map<std::string, std::int64_t>> HeldSession::own_objects(std::string 
   }
 }
 
-Async<HeldSession> HeldSession::for_reading(Place place, SessionRecord who, VersionPlace version) {
-  const Head& head = place.head.head();
+Async<HeldSession> HeldSession::for_reading(Context context, SessionRecord who,
+                                            VersionPlace version) {
+  const Head& head = context.head.head();
   who.pin = version.key;
   who.collections = head.collections;
   who.uuid = head.uuid;
-  HeldSession held(place, CO_TRY(co_await begin_session(place, std::move(who))));
+  HeldSession held(context, CO_TRY(co_await begin_session(context, std::move(who))));
   const Result<void> holds = co_await held.hold(std::move(version));
   if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
   co_return held;

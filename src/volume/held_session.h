@@ -26,7 +26,7 @@ using KeysInUse = std::function<std::set<std::string>()>;
 class HeldSession {
  public:
   // Where sessions of a volume are, and who speaks of processes there.
-  struct Place {
+  struct Context {
     HeadRegister& head;
     object::ObjectStore& store;
     env::Random& random;
@@ -35,16 +35,16 @@ class HeldSession {
   };
 
   // Holds the version that is the newest in the end; the register has that head.
-  static Async<HeldSession> for_writing(Place place, SessionRecord who);
+  static Async<HeldSession> for_writing(Context context, SessionRecord who);
   // Goes on with what a writer of the same kind and source has put whose process has ended, and
   // holds the newest version. None when there is no such session, or what it had put may be gone.
-  static Async<std::optional<HeldSession>> for_going_on(Place place, SessionRecord who);
+  static Async<std::optional<HeldSession>> for_going_on(Context context, SessionRecord who);
   // Goes on with what a reader of the same kind and source holds whose process has ended, also when
   // the version is not in the head any more. None when there is none, or it may be gone.
-  static Async<std::optional<HeldSession>> for_reading_on(Place place, SessionRecord who);
+  static Async<std::optional<HeldSession>> for_reading_on(Context context, SessionRecord who);
   // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
   // when it is not in the head any more.
-  static Async<HeldSession> for_reading(Place place, SessionRecord who, VersionPlace version);
+  static Async<HeldSession> for_reading(Context context, SessionRecord who, VersionPlace version);
 
   Session& session() { return session_; }
   // The keys of what it has put of a kind ("p/"), and their bytes.
@@ -59,7 +59,7 @@ class HeldSession {
   Async<void> end() { return session_.end(); }
 
  private:
-  HeldSession(const Place& place, Session session);
+  HeldSession(const Context& context, Session session);
   // `collections`: of the last head whose list of garbage was looked at.
   Async<void> pin(std::string manifest_key, std::int64_t collections);
   // Until it holds the newest version. It refers to nothing yet.

@@ -43,7 +43,7 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
 
 namespace {
 
-// Whether the session says that it has ended, and by nobody else's word.
+// Whether the session says that it has ended. Not when it has changed since it was seen.
 Async<bool> say_ended(object::ObjectStore& store, const SeenSession& session,
                       async::StopToken stop) {
   SessionRecord ended = *session.record;

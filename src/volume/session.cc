@@ -147,10 +147,10 @@ Error Session::is_lost() const {
       .with_hint("run it again");
 }
 
-// Nobody but the owner changes the object, and who takes it over is another one: so what is there
-// of the same owner after an answer that was lost is what was before or what was meant. What was
-// before has a new ETag when it was an earlier call's that came late, and the old one again when a
-// second of those has come since the put was refused.
+// Who takes the object over is another owner, and who says that it has ended names none: so what is
+// there of the same owner after an answer that was lost is what was before or what was meant. What
+// was before has a new ETag when it was an earlier call's that came late, and the old one again
+// when a second of those has come since the put was refused.
 Async<void> Session::replace(SessionRecord next) {
   next.beat = record_.beat + 1;
   const std::string text = encode_session(next);

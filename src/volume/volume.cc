@@ -145,19 +145,19 @@ object::ObjectStore& Volume::store() {
 
 // --- Sessions.
 
-HeldSession::Place Volume::session_place() {
+HeldSession::Context Volume::session_context() {
   return {*head_, context_.store, context_.random, context_.processes, context_.stop};
 }
 
 Async<void> Volume::begin_writing(SessionRecord who) {
   CHECK(!session_, "a volume object has one session");
-  session_.emplace(CO_TRY(co_await HeldSession::for_writing(session_place(), std::move(who))));
+  session_.emplace(CO_TRY(co_await HeldSession::for_writing(session_context(), std::move(who))));
   co_return {};
 }
 
 Async<bool> Volume::go_on_writing(SessionRecord who) {
   CHECK(!session_, "a volume object has one session");
-  session_ = CO_TRY(co_await HeldSession::for_going_on(session_place(), std::move(who)));
+  session_ = CO_TRY(co_await HeldSession::for_going_on(session_context(), std::move(who)));
   co_return session_.has_value();
 }
 
@@ -166,7 +166,7 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();
   const VersionPlace place = CO_TRY(place_of(version));
   Result<HeldSession> held =
-      co_await HeldSession::for_reading(session_place(), std::move(who), place);
+      co_await HeldSession::for_reading(session_context(), std::move(who), place);
   // Unheld, a version is read until gc drops it.
   const bool cannot_hold =
       !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
@@ -176,7 +176,7 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
 
 Async<std::optional<Snapshot>> Volume::go_on_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
-  session_ = CO_TRY(co_await HeldSession::for_reading_on(session_place(), std::move(who)));
+  session_ = CO_TRY(co_await HeldSession::for_reading_on(session_context(), std::move(who)));
   if (!session_) co_return std::optional<Snapshot>();
   Result<Manifest> manifest = co_await manifest_at({version, session_->session().record().pin, 0});
   if (manifest.ok() && manifest->version == version) {

@@ -124,7 +124,7 @@ class Volume {
 
  private:
   Volume(VolumeContext context, std::string name);
-  HeldSession::Place session_place();
+  HeldSession::Context session_context();
 
   // To be called of a clone once its head is known.
   Async<void> open_clone();

@@ -160,11 +160,14 @@ ANONYMOUS = "namespace {{\n{}\n}}  // namespace\n"
 
 
 @pytest.mark.parametrize("definition", ["constexpr Time kStart = Time();", "constexpr int kMax{1};",
-                                        "constexpr std::array<int, 2> kMax = {1, 2};",
+                                        "constexpr std::array<int, 2> kMax = {1, 2};", "constexpr int kMax[] = {1, 2};",
+                                        "const std::string kName = \"n\";",
                                         "class View final : public Base {};", "enum class Kind { kA };"])
 def test_two_files_that_may_be_compiled_as_one_define_nothing_twice(tmp_path, definition):
     text = in_namespace("agent", ANONYMOUS.format(definition))
     assert found(tmp_path, {"src/agent/a.cc": text, "src/agent/b.cc": text}) == ["src/agent/b.cc: unity"]
+    after = in_namespace("agent", "int f();\n" + ANONYMOUS.format(definition))
+    assert found(tmp_path, {"src/agent/b.cc": after}) == ["src/agent/b.cc: unity"]
     other = in_namespace("agent::detail", ANONYMOUS.format(definition))
     assert found(tmp_path, {"src/agent/b.cc": other}) == []
     (tmp_path / "src/agent/b.cc").unlink()

@@ -12,10 +12,12 @@ CATCH_ALL = {"util", "utils", "utility", "utilities", "helper", "helpers", "comm
              "shared", "tools", "various", "general", "lib"}
 _TODO = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
 _SNAKE = re.compile(r"^[a-z0-9]+(?:_[a-z0-9]+)*\.(?:cc|h)$")
-_ANONYMOUS = re.compile(r"^namespace ([\w:]+) \{\s*^namespace \{$", re.MULTILINE)
+_NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
+_ANONYMOUS = re.compile(r"^namespace \{$", re.MULTILINE)
 # Code in a namespace is not indented.
 _NAMED = re.compile(
-    r"^(?:constexpr\b[^={(]*?\b(k\w+)\s*[={(]|(?:class|struct|enum class)\s+(\w+)\b[^;]*?\{)", re.MULTILINE)
+    r"^(?:(?:constexpr|const|static)\b[^={(\[]*?\b(k\w+)\s*[={(\[]|(?:class|struct|enum class)\s+(\w+)\b[^;]*?\{)",
+    re.MULTILINE)
 LINE_MAX = 100
 
 
@@ -78,11 +80,14 @@ def check_unity(repository: Repository) -> Iterable[Violation]:
     for source in repository.sources:
         if source.is_header or source.is_main or not source.module or source.name.endswith("_fuzz.cc"):
             continue
+        named = list(_NAMESPACE.finditer(source.statements))
         for opening in _ANONYMOUS.finditer(source.statements):
             end = blocks.matching(source.statements, opening.end() - 1, "{", "}")
+            around = [match[1] for match in named if match.start() < opening.start()
+                      < blocks.matching(source.statements, match.end() - 1, "{", "}")]
             for match in _NAMED.finditer(source.statements, opening.end(), end):
                 name = match[1] or match[2]
-                other = first.setdefault((_unity(source), opening[1], name), source)
+                other = first.setdefault((_unity(source), "::".join(around), name), source)
                 if other is not source:
                     yield source.violation(match.start(), "unity", f"{name} is defined in {other.path}, too, "
                                            "and the two may be compiled as one file: share it, or rename one")
