@@ -7,7 +7,6 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "cli/mount_of_attempts.h"
 #include "cli/print.h"
 #include "cli/printable.h"
+#include "cli/store_variables.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
@@ -158,16 +158,6 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
   value.set("version", json::Value::text(plan.version));
   value.set("dir", json::Value::text(plan.folder));
   answer(arguments, value, mounted_text(plan) + "\n");
-}
-
-constexpr std::string_view kStoreVariables = "AWS_";
-bool is_of_store(const std::string& variable) { return variable.starts_with(kStoreVariables); }
-
-// The variables of this shell by which a store is reached.
-std::vector<std::string> store_environment() {
-  std::vector<std::string> all = env::environment();
-  std::erase_if(all, std::not_fn(is_of_store));
-  return all;
 }
 
 fuse::MountRequest request_of(const Plan& plan) {

@@ -3,11 +3,13 @@
 
 #include "cli/cache_folder.h"
 #include "cli/print.h"
+#include "cli/store_variables.h"
 #include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
-#include "env/clock.h"
+#include "fuse/ask_warm_up.h"
+#include "home/volume_places.h"
 #include "volume/warm_up.h"
 
 namespace runnel::cli {
@@ -28,6 +30,42 @@ void tell_warm(const Arguments& arguments, const VolumeTarget& target, const vol
              human(Bytes::count(done.fetched)) + " of it fetched now\n");
 }
 
+// Into a cache that nobody else has.
+Result<volume::WarmUp> warm_up_here(VolumeClient& client, const VolumeTarget& target,
+                                    const volume::DiskCache::Options& options,
+                                    const volume::WarmUpProgress& progress) {
+  volume::Volume opened = TRY(client.volume(target.name));
+  const std::unique_ptr<volume::DiskCache> cache =
+      TRY(client.run(volume::DiskCache::open(client.loop(), options)));
+  const Result<volume::WarmUp> done = client.run(volume::warm_up(
+      client.loop(), opened, target.version_or_latest(), target.path, *cache, progress, {}));
+  TRY(client.run(cache->close()));
+  return done;
+}
+
+// The cache of mounts that are there has the server of the home's mounts.
+Result<volume::WarmUp> warm_up(const Arguments& arguments, const home::Home& home,
+                               const VolumeTarget& target,
+                               const volume::DiskCache::Options& options,
+                               const volume::WarmUpProgress& progress) {
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Result<volume::WarmUp> done = warm_up_here(*client, target, options, progress);
+  const bool is_taken =
+      !done.ok() && done.error().code == Errc::kConflict && done.error().field == "cache";
+  if (!is_taken) return done;
+  fuse::MountRequest request;
+  request.volume = target.name;
+  request.version = target.version_or_latest();
+  request.store = TRY(home::place_of_volume(home, target.name, arguments.store)).to_string();
+  request.cache = options.folder;
+  request.cache_bytes = options.bytes.count();
+  request.warm_up = target.path;
+  request.environment = store_environment();
+  Result<volume::WarmUp> asked = fuse::ask_warm_up(home.mounts_socket(), request, progress);
+  const bool is_nobody = !asked.ok() && asked.error().code == Errc::kUnavailable;
+  return is_nobody ? std::move(done) : std::move(asked);
+}
+
 }  // namespace
 
 Result<int> warm_volume_up(const Arguments& arguments, const home::Home& home) {
@@ -38,16 +76,12 @@ Result<int> warm_volume_up(const Arguments& arguments, const home::Home& home) {
         .with_field("cache")
         .with_hint("--cache DIR, as for the mount that will read it");
   }
-  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
-  volume::Volume opened = TRY(client->volume(target.name));
-  const std::unique_ptr<volume::DiskCache> cache =
-      TRY(client->run(volume::DiskCache::open(client->loop(), *options)));
   TransferLine line("warmup");
-  const Result<volume::WarmUp> done = client->run(volume::warm_up(
-      client->loop(), opened, target.version_or_latest(), target.path, *cache,
-      [&line](const volume::WarmUp& now) { line.draw({now.files, now.bytes, std::nullopt}); }, {}));
+  const auto draw = [&line](const volume::WarmUp& now) {
+    line.draw({now.files, now.bytes, std::nullopt});
+  };
+  const Result<volume::WarmUp> done = warm_up(arguments, home, target, *options, draw);
   line.clear();
-  TRY(client->run(cache->close()));
   tell_warm(arguments, target, TRY(Result<volume::WarmUp>(done)), options->folder);
   return 0;
 }

@@ -20,11 +20,22 @@ struct Fields<fuse::MountRequest> {
     visit("cache", request.cache);
     visit("cache_bytes", request.cache_bytes);
     visit("environment", request.environment);
-    visit("folder", request.folder, Required());
+    visit("folder", request.folder);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
     visit("version", request.version, Required());
     visit("volume", request.volume, Required());
+    visit("warm_up", request.warm_up);
+  }
+};
+
+template <>
+struct Fields<volume::WarmUp> {
+  static void visit(auto& visit, auto& done) {
+    visit("bytes", done.bytes);
+    visit("fetched", done.fetched);
+    visit("files", done.files);
+    visit("version", done.version);
   }
 };
 
@@ -114,12 +125,17 @@ Result<void> send_whole(int socket, std::string_view bytes) {
 }
 
 constexpr std::string_view kServing = "serving";
+constexpr std::string_view kWarming = "warming ";
 constexpr std::string_view kEnded = "ended";
 constexpr std::string_view kFailed = "failed ";
 
 MountNews news_of(std::string_view line) {
   if (line == kServing) return {MountNews::Kind::kServing, ""};
   if (line == kEnded) return {MountNews::Kind::kEnded, ""};
+  if (line.starts_with(kWarming)) {
+    const auto done = model::parse_record<volume::WarmUp>(line.substr(kWarming.size()));
+    if (done.ok()) return {MountNews::Kind::kWarming, "", *done};
+  }
   if (line.starts_with(kFailed)) line.remove_prefix(kFailed.size());
   return {MountNews::Kind::kFailed, std::string(line)};
 }
@@ -127,6 +143,7 @@ MountNews news_of(std::string_view line) {
 std::string line_of(const MountNews& news) {
   switch (news.kind) {
     case MountNews::Kind::kServing: return std::string(kServing) + "\n";
+    case MountNews::Kind::kWarming: return std::string(kWarming) + model::record_text(news.warm);
     case MountNews::Kind::kEnded: return std::string(kEnded) + "\n";
     case MountNews::Kind::kFailed: break;
   }
@@ -135,10 +152,9 @@ std::string line_of(const MountNews& news) {
   return std::string(kFailed) + why.substr(0, kLineBytesMax / 2) + "\n";
 }
 
-}  // namespace
-
-Result<void> send_mount(int socket, const HandedMount& mount) {
-  const std::string text = model::record_text(mount.request);
+// `mount`: whose descriptors go with the first bytes; null: none do.
+Result<void> send_request(int socket, const MountRequest& request, const HandedMount* mount) {
+  const std::string text = model::record_text(request);
   if (text.size() > kRequestBytesMax) {
     return Error(Errc::kInvalid, "the request for a mount has more than a megabyte");
   }
@@ -148,30 +164,45 @@ Result<void> send_mount(int socket, const HandedMount& mount) {
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   Control control;
-  attach(message, control, mount);
+  if (mount != nullptr) attach(message, control, *mount);
   if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(length.size())) {
     return Error(Errc::kUnavailable, "the server of mounts is gone");
   }
   return send_whole(socket, text);
 }
 
-namespace {
+Error no_request() { return {Errc::kInvalid, "what was sent is no request for a mount"}; }
+
+// A mount has its folder and both descriptors, a warm-up none of them.
+bool is_whole(const HandedMount& mount) {
+  const bool has_all = mount.connection.valid() && mount.first_message.valid();
+  const bool has_none = !mount.connection.valid() && !mount.first_message.valid();
+  if (!mount.request.warm_up) return has_all && !mount.request.folder.empty();
+  return has_none && !mount.request.cache.empty();
+}
 
 Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::StopToken stop) {
   HandedMount mount;
   Length length{};
   CO_TRY(co_await receive_whole(loop, socket, length.data(), length.size(), mount, stop));
   const auto size = std::bit_cast<std::uint32_t>(length);
-  const bool is_one =
-      size <= kRequestBytesMax && mount.connection.valid() && mount.first_message.valid();
-  if (!is_one) co_return Error(Errc::kInvalid, "what was sent is no request for a mount");
+  if (size > kRequestBytesMax) co_return no_request();
   std::string text(size, '\0');
   CO_TRY(co_await receive_whole(loop, socket, text.data(), text.size(), mount, stop));
   mount.request = CO_TRY(model::parse_record<MountRequest>(text));
+  if (!is_whole(mount)) co_return no_request();
   co_return mount;
 }
 
 }  // namespace
+
+Result<void> send_mount(int socket, const HandedMount& mount) {
+  return send_request(socket, mount.request, &mount);
+}
+
+Result<void> send_warm_up(int socket, const MountRequest& request) {
+  return send_request(socket, request, nullptr);
+}
 
 Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration patience,
                                  async::StopToken stop) {

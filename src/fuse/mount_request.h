@@ -10,23 +10,26 @@
 #include "async/unique_fd.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "volume/warm_up.h"
 
 namespace runnel::fuse {
 
-// What whoever holds a mount asks of the process that serves all mounts of a home.
+// What is asked of the process that serves all mounts of a home: by whoever holds a mount, to serve
+// it; or that what is below a path is brought into the cache that its mounts have.
 struct MountRequest {
   std::string volume;
-  std::string version;  // A whole id.
+  std::string version;  // A whole id, or what names one, as "latest", with `warm_up`.
   std::string store;    // Its URL.
-  std::string folder;
-  std::string cache;  // A folder on the local disk; empty: none.
+  std::string folder;   // Where it is mounted; empty with `warm_up`.
+  std::string cache;    // A folder on the local disk; empty: none.
   std::int64_t cache_bytes = 0;
+  std::optional<std::string> warm_up;    // The path.
   bool takes_over = false;               // A process before this one has died.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };
 
-// The request together with the descriptors that serving needs.
+// The request together with the descriptors that serving a mount needs.
 struct HandedMount {
   MountRequest request;
   async::UniqueFd connection;     // Of the mount, to the kernel.
@@ -35,16 +38,19 @@ struct HandedMount {
 
 // Sends both over a Unix socket, at once. Blocks for as long as the other end reads.
 Result<void> send_mount(int socket, const HandedMount& mount);
+// Sends one that needs no descriptors.
+Result<void> send_warm_up(int socket, const MountRequest& request);
 // The other end of it. kInvalid for what is no request, kUnavailable when the sender is gone, kFull
 // when this process may open no more files, kTimeout when it takes longer than `patience`.
 Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration patience,
                                  async::StopToken stop);
 
-// What becomes of a mount: lines that its server sends over the same socket.
+// What becomes of a request: lines that the server sends over the same socket.
 struct MountNews {
-  enum class Kind : std::uint8_t { kServing, kEnded, kFailed };
+  enum class Kind : std::uint8_t { kServing, kWarming, kEnded, kFailed };
   Kind kind = Kind::kServing;
-  std::string why;  // kFailed: a sentence.
+  std::string why;      // kFailed: a sentence.
+  volume::WarmUp warm;  // kWarming: how far it is.
 };
 void send_news(int socket, const MountNews& news);  // A holder that is gone needs none.
 // None at the end of the connection: then the server has died. Blocks for the rest of a line.

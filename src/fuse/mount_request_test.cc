@@ -26,8 +26,14 @@ class MountRequestTest : public ::testing::Test {
 
   static HandedMount mount() {
     HandedMount handed;
-    handed.request = {"data", "0123456789abcdef", "file:///volumes", "/mnt", "/cache", 1 << 30,
-                      true,   {"AWS_REGION=here"}};
+    handed.request = {.volume = "data",
+                      .version = "0123456789abcdef",
+                      .store = "file:///volumes",
+                      .folder = "/mnt",
+                      .cache = "/cache",
+                      .cache_bytes = 1 << 30,
+                      .takes_over = true,
+                      .environment = {"AWS_REGION=here"}};
     handed.connection = async::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     handed.first_message = async::UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
     return handed;
@@ -77,6 +83,26 @@ TEST_F(MountRequestTest, ALongOneArrivesWhole) {
   holder.join();
 }
 
+TEST_F(MountRequestTest, OneForAWarmUpArrivesWithoutAny) {
+  MountRequest request = mount().request;
+  request.folder.clear();
+  request.warm_up = "";
+  MUST(send_warm_up(holder_.get(), request));
+  const HandedMount got = MUST(received());
+  EXPECT_EQ(got.request, request);
+  EXPECT_FALSE(got.connection.valid());
+}
+
+TEST_F(MountRequestTest, AMountWithoutDescriptorsAndAWarmUpOfNoCacheAreRefused) {
+  MountRequest request = mount().request;
+  MUST(send_warm_up(holder_.get(), request));
+  EXPECT_EQ(received().error().code, Errc::kInvalid);
+  request.warm_up = "train";
+  request.cache.clear();
+  MUST(send_warm_up(holder_.get(), request));
+  EXPECT_EQ(received().error().code, Errc::kInvalid);
+}
+
 TEST_F(MountRequestTest, WhatIsNoneIsRefused) {
   ASSERT_EQ(::send(holder_.get(), "GET / HTTP/1.1\r\n", 16, 0), 16);
   EXPECT_EQ(received().error().code, Errc::kInvalid);
@@ -103,6 +129,7 @@ TEST_F(MountRequestTest, SaysThatDescriptorsWereLost) {
 TEST_F(MountRequestTest, NewsComeInLines) {
   send_news(server_.get(), {MountNews::Kind::kServing, ""});
   send_news(server_.get(), {MountNews::Kind::kFailed, "two\nlines"});
+  send_news(server_.get(), {MountNews::Kind::kWarming, "", {3, 20, 10, "0123456789abcdef"}});
   send_news(server_.get(), {MountNews::Kind::kEnded, ""});
   server_.reset();
   EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kServing);
@@ -110,6 +137,13 @@ TEST_F(MountRequestTest, NewsComeInLines) {
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->kind, MountNews::Kind::kFailed);
   EXPECT_EQ(failed->why, "two lines");
+  const auto warming = receive_news(holder_.get());
+  ASSERT_TRUE(warming);
+  EXPECT_EQ(warming->kind, MountNews::Kind::kWarming);
+  EXPECT_EQ(warming->warm.files, 3);
+  EXPECT_EQ(warming->warm.bytes, 20);
+  EXPECT_EQ(warming->warm.fetched, 10);
+  EXPECT_EQ(warming->warm.version, "0123456789abcdef");
   EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kEnded);
   EXPECT_FALSE(receive_news(holder_.get()));
 }

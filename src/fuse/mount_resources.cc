@@ -109,6 +109,20 @@ Async<void> MountResources::release_packs(const MountRequest& request, const std
   co_return ended;
 }
 
+Async<volume::DiskCache*> MountResources::hold_cache(MountRequest request) {
+  CO_TRY(co_await take_turn());
+  Result<volume::DiskCache*> held = co_await hold_disk(request);
+  end_turn();
+  co_return held;
+}
+
+Async<void> MountResources::release_cache(MountRequest request) {
+  CO_TRY(co_await take_turn());
+  Result<void> ended = co_await release_disk(request);
+  end_turn();
+  co_return ended;
+}
+
 Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::string uuid,
                                                      volume::RangeReader ranges) {
   volume::DiskCache* disk = nullptr;

@@ -43,6 +43,10 @@ class MountResources {
                                        volume::RangeReader ranges);
   Async<void> release_packs(const MountRequest& request, const std::string& uuid);
 
+  // The cache on the disk that it names, of this process's mounts or opened for it.
+  Async<volume::DiskCache*> hold_cache(MountRequest request);
+  Async<void> release_cache(MountRequest request);
+
  private:
   struct Disk {
     std::unique_ptr<volume::DiskCache> cache;

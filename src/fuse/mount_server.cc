@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/socket.h"
+#include "async/together.h"
 #include "env/clock.h"
 #include "env/random.h"
 #include "fuse/mount_point.h"
@@ -135,7 +136,50 @@ Async<void> MountServer::serve_from(int connection, HandedMount& mount,
       co_await volume::Volume::open({store.opened->store(), env::real_clock(), env::real_random(),
                                      serving_.token(), store.others.get()},
                                     request.volume));
+  if (request.warm_up) co_return co_await warm_up(connection, request, volume);
   co_return co_await serve_volume(connection, mount, volume);
+}
+
+namespace {
+
+// Ends, with an error, when the other end is gone.
+Async<volume::WarmUp> until_gone(async::EventLoop& loop, int connection, async::StopToken stop) {
+  for (char byte = 0;;) {
+    CO_TRY(co_await loop.readable(connection, stop));
+    const ssize_t got = ::recv(connection, &byte, 1, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+  }
+  co_return Error(Errc::kCancelled, "who asked is gone");
+}
+
+void tell_warm(int connection, const volume::WarmUp& now) {
+  send_news(connection, {MountNews::Kind::kWarming, "", now});
+}
+
+}  // namespace
+
+Async<void> MountServer::warm_up(int connection, const MountRequest& request,
+                                 volume::Volume& volume) {
+  volume::DiskCache* const cache = CO_TRY(co_await resources_.hold_cache(request));
+  const Result<volume::WarmUp> done = co_await warm_up_for(connection, request, volume, *cache);
+  MUST(co_await resources_.release_cache(request));
+  tell_warm(connection, CO_TRY(Result<volume::WarmUp>(done)));
+  co_return {};
+}
+
+Async<volume::WarmUp> MountServer::warm_up_for(int connection, MountRequest request,
+                                               volume::Volume& volume, volume::DiskCache& cache) {
+  const auto work = [&](async::StopToken stop) {
+    return volume::warm_up(
+        loop_, volume, request.version, *request.warm_up, cache,
+        [connection](const volume::WarmUp& now) { tell_warm(connection, now); }, std::move(stop));
+  };
+  const auto gone = [&](async::StopToken stop) {
+    return until_gone(loop_, connection, std::move(stop));
+  };
+  async::Raced<volume::WarmUp> first =
+      CO_TRY(co_await async::race<volume::WarmUp>(loop_, {work, gone}, serving_.token()));
+  co_return std::move(first.result);
 }
 
 Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume::Volume& volume) {

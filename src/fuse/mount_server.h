@@ -14,7 +14,8 @@
 
 namespace runnel::fuse {
 
-// Serves all mounts of a home: whoever holds one hands it over by a socket.
+// Serves all mounts of a home: whoever holds one hands it over by a socket. Who wants something in
+// the cache of these mounts asks there, too.
 //
 // Contract: a mount is served until it is no more, also when its holder is gone; its holder is told
 //           when it is served, and how that ended. Requests of other users are refused. run()
@@ -46,6 +47,9 @@ class MountServer {
   Async<void> serve_handed(int connection, HandedMount mount);
   Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
   Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
+  Async<void> warm_up(int connection, const MountRequest& request, volume::Volume& volume);
+  Async<volume::WarmUp> warm_up_for(int connection, MountRequest request, volume::Volume& volume,
+                                    volume::DiskCache& cache);
   void begin_mount();
   void end_mount();
 

@@ -23,6 +23,7 @@
 #include "env/process.h"
 #include "env/random.h"
 #include "env/testing/temporary_directory.h"
+#include "fuse/ask_warm_up.h"
 #include "fuse/mount_point.h"
 #include "volume/put.h"
 
@@ -84,6 +85,14 @@ class MountServerTest : public ::testing::Test {
     EXPECT_EQ(::fcntl(held.server.get(), F_SETFL, 0), 0);
     MUST(send_mount(held.server.get(), handed));
     return held;
+  }
+  MountRequest warm_up_of(std::string cache) const {
+    return {.volume = "data",
+            .version = version_,
+            .store = store_url().to_string(),
+            .cache = std::move(cache),
+            .cache_bytes = 128 << 20,
+            .warm_up = ""};
   }
   // Once the server is there.
   async::UniqueFd connected() const {
@@ -156,6 +165,53 @@ TEST_F(MountServerTest, ACacheOnTheDiskIsSharedAndGoesOn) {
     ASSERT_EQ(news_of(three).kind, MountNews::Kind::kServing);
     expect_all_in("three");
   });
+}
+
+TEST_F(MountServerTest, TheCacheOfAMountIsWarmedUp) {
+  serve_for([this] {
+    const Held one = hand_over("one", "", at("cache"));
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    int told = 0;
+    const volume::WarmUp done = MUST(
+        ask_warm_up(at("socket"), warm_up_of(at("cache")), [&](const volume::WarmUp&) { ++told; }));
+    EXPECT_EQ(done.files, 50);
+    EXPECT_EQ(done.version, version_);
+    EXPECT_EQ(done.fetched, done.bytes);
+    EXPECT_GT(done.bytes, 0);
+    EXPECT_GE(told, 2);
+    lose_packs();
+    expect_all_in("one");
+  });
+}
+
+TEST_F(MountServerTest, AWarmUpSaysWhatIsWrong) {
+  serve_for([this] {
+    const Held one = hand_over("one", "", at("cache"));
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    MountRequest request = warm_up_of(at("cache"));
+    request.warm_up = "nothing";
+    const auto done = ask_warm_up(at("socket"), request, [](const volume::WarmUp&) {});
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, Errc::kIo);
+    EXPECT_NE(done.error().message.find("there is no 'nothing'"), std::string::npos)
+        << done.error().message;
+    expect_all_in("one");
+  });
+}
+
+TEST_F(MountServerTest, AWarmUpOfACacheThatNoMountHasIsDone) {
+  serve_for([this] {
+    const async::UniqueFd until_it_is_there = connected();
+    EXPECT_TRUE(
+        ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {}).ok());
+    lose_packs();
+    const Held one = hand_over("one", "", at("cache"));
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    expect_all_in("one");
+  });
+  const auto nobody =
+      ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {});
+  EXPECT_EQ(nobody.error().code, Errc::kUnavailable);
 }
 
 TEST_F(MountServerTest, OneThatCannotBeServedHarmsNoOther) {

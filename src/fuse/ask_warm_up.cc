@@ -1,0 +1,34 @@
+#include "fuse/ask_warm_up.h"
+
+#include <fcntl.h>
+
+#include "async/socket.h"
+#include "base/check.h"
+
+namespace runnel::fuse {
+namespace {
+
+Error server_gone() {
+  return Error(Errc::kUnavailable, "the server of mounts has ended meanwhile")
+      .with_hint("run it again");
+}
+
+}  // namespace
+
+Result<volume::WarmUp> ask_warm_up(const std::string& socket, const MountRequest& request,
+                                   const volume::WarmUpProgress& progress) {
+  CHECK(request.warm_up.has_value(), "a warm-up of nothing");
+  const async::UniqueFd server = TRY(async::connect_unix(socket));
+  if (::fcntl(server.get(), F_SETFL, 0) != 0) return errno_error("wait for a warm-up", errno);
+  TRY(send_warm_up(server.get(), request));
+  volume::WarmUp done;
+  while (const std::optional<MountNews> news = receive_news(server.get())) {
+    if (news->kind == MountNews::Kind::kEnded) return done;
+    if (news->kind == MountNews::Kind::kFailed) return Error(Errc::kIo, news->why);
+    done = news->warm;
+    progress(done);
+  }
+  return server_gone();
+}
+
+}  // namespace runnel::fuse

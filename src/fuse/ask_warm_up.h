@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "fuse/mount_request.h"
+#include "volume/warm_up.h"
+
+namespace runnel::fuse {
+
+// Asks the process that serves all mounts of a home, at its socket, for a warm-up of the cache that
+// its mounts have, and waits for it. kUnavailable when nobody serves there; kIo with the sentence
+// of what went wrong. Blocks.
+Result<volume::WarmUp> ask_warm_up(const std::string& socket, const MountRequest& request,
+                                   const volume::WarmUpProgress& progress);
+
+}  // namespace runnel::fuse
