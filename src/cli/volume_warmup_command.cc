@@ -37,7 +37,7 @@ Result<volume::WarmUp> warm_up_here(VolumeClient& client, const VolumeTarget& ta
   volume::Volume opened = TRY(client.volume(target.name));
   const std::unique_ptr<volume::DiskCache> cache =
       TRY(client.run(volume::DiskCache::open(client.loop(), options)));
-  const Result<volume::WarmUp> done = client.run(volume::warm_up(
+  Result<volume::WarmUp> done = client.run(volume::warm_up(
       client.loop(), opened, target.version_or_latest(), target.path, *cache, progress, {}));
   TRY(client.run(cache->close()));
   return done;
