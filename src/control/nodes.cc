@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "control/loop_pulse.h"
 
 namespace runnel::control {
 namespace {
@@ -228,19 +229,6 @@ Async<void> Nodes::keep_leases(Duration lease) {
   }
 }
 
-// A process that was stopped, as on a machine that was suspended, finds leases over before it has
-// read what nodes said meanwhile. One that wakes in time has read it; one that never does has, too,
-// between so many sleeps.
-Async<void> Nodes::read_what_came() {
-  constexpr int kSleepsMax = 10;
-  for (int sleeps = 0; sleeps < kSleepsMax; ++sleeps) {
-    const Duration began = clock_.boot();
-    CO_TRY(co_await loop_.sleep(kReads, gate_.token()));
-    if (clock_.boot() - began < kReads * 2) break;
-  }
-  co_return {};
-}
-
 void Nodes::look_at_leases() {
   std::vector<std::pair<NodeId, Incarnation>> lost;
   for (const auto& [id, node] : writer_.state().nodes) {
@@ -250,17 +238,16 @@ void Nodes::look_at_leases() {
   for (auto& [id, incarnation] : lost) begin(give_up(id, std::move(incarnation)));
 }
 
-// A full disk may keep the loss waiting until the node is back, or has joined in another life; then
-// the next look finds out whether it is lost. What came while it waited is read first, but not for
-// ever: in a busy home each decision waits.
+// A process that stood still finds leases over before it has read what nodes said meanwhile. A full
+// disk may keep the loss waiting until the node is back, or has joined in another life; then the
+// next look finds out whether it is lost.
 Async<void> Nodes::give_up(NodeId node, Incarnation incarnation) {
-  constexpr int kTriesMax = 3;
+  LoopPulse pulse(loop_, clock_);
   bool is_unread = true;
-  for (int tries = 1; is_unread && tries <= kTriesMax; ++tries) {
-    CO_TRY(co_await read_what_came());
-    const Guard still_silent = [this, node, read_at = clock_.boot(), &is_unread,
-                                is_last = tries == kTriesMax]() -> Result<void> {
-      is_unread = !is_last && clock_.boot() - read_at > kReads * 2;
+  while (is_unread) {
+    CO_TRY(co_await pulse.until_read(gate_.token()));
+    const Guard still_silent = [this, node, &pulse, &is_unread]() -> Result<void> {
+      is_unread = !pulse.is_read();
       if (is_unread) return Error(Errc::kCancelled, "more may have come since");
       if (session_of(node).is_lost(clock_.boot())) return {};
       return Error(Errc::kCancelled, "the node has been heard again");

@@ -79,7 +79,6 @@ class Nodes {
  private:
   static constexpr Duration kLastWords = Duration::millis(300);
   static constexpr std::int64_t kLooksPerLease = 6;
-  static constexpr Duration kReads = Duration::millis(50);  // What has come is read in less.
 
   node::NodeSession& session_of(const NodeId& node);
   bool is_member(const NodeId& node, const Incarnation& incarnation) const;
@@ -93,7 +92,6 @@ class Nodes {
   Async<void> forget(NodeId node, std::vector<model::RankReport> ended);
   Async<void> keep_leases(Duration lease);
   void look_at_leases();
-  Async<void> read_what_came();
   Async<void> give_up(NodeId node, Incarnation incarnation);
 
   async::EventLoop& loop_;

@@ -94,6 +94,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
       if (done()) return true;
       if (timers_.empty()) return false;
       const auto first = timers_.begin();
+      ran_out_to_ = first->first.first;
       const Action due = std::move(first->second);
       timers_.erase(first);
       due();
@@ -113,8 +114,9 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
 
   // Timers by when they are due.
   using TimerKey = std::pair<Time, std::uint64_t>;
-  TimerKey add_timer(Time due, Action action) {
-    const TimerKey key{due, next_++};
+  TimerKey add_timer(Duration delay, Action action) {
+    // One that is set again and again comes after those that were set before.
+    const TimerKey key{std::max(agenda.now(), ran_out_to_) + delay, next_++};
     timers_.emplace(key, std::move(action));
     return key;
   }
@@ -153,6 +155,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
   bool turn_planned_ = false;
   bool frozen_ = false;
   bool running_out_ = false;
+  Time ran_out_to_;  // When the last timer was due that ran then.
 };
 
 class VirtualProcess::VirtualTimer final : public Driver::Timer {
@@ -165,7 +168,7 @@ class VirtualProcess::VirtualTimer final : public Driver::Timer {
   void start(Duration delay, Action action) override {
     state_->drop_timer(key_);
     const Duration length = std::max(delay, Duration());
-    key_ = state_->add_timer(state_->agenda.now() + length, std::move(action));
+    key_ = state_->add_timer(length, std::move(action));
     if (state_->running_out()) return;
     state_->after(
         length,

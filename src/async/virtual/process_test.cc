@@ -158,6 +158,17 @@ TEST_F(VirtualProcessTest, WhatWasKilledRunsOutAtOneInstant) {
   }
 }
 
+TEST_F(VirtualProcessTest, WhatBeatsForEverKeepsNothingFromItsEnd) {
+  make();
+  Timer beat(*loop_);
+  const std::function<void()> again = [&] { beat.start(Duration::millis(5), again); };
+  again();
+  Timer end(*loop_);
+  bool ended = false;
+  end.start(Duration::millis(50), [&] { ended = true; });
+  EXPECT_TRUE(process_->run_out([] {}, [&] { return ended; }));
+}
+
 TEST_F(VirtualProcessTest, WhatNeverEndsIsToldSo) {
   make();
   Notifier never(*loop_);
