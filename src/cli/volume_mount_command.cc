@@ -52,6 +52,7 @@ struct Plan {
   std::string store;
   std::string folder;
   std::optional<volume::DiskCache::Options> cache;
+  std::optional<volume::SeenHead> head;  // Of the volume, as it was just read.
   std::string while_used;  // The place of a mount that attempts share; empty: somebody unmounts it.
 
   std::string target() const { return name + "@" + version; }
@@ -127,6 +128,23 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
   return words;
 }
 
+// The head goes to the process that holds the mount, so that it is read once: its ETag, a line
+// break and its text, as a variable.
+constexpr std::string_view kHeadVariable = "RUNNEL_MOUNT_HEAD";
+
+std::string variable_of(const volume::SeenHead& head) {
+  CHECK(head.etag.find('\n') == std::string::npos, "an ETag of two lines");
+  return std::string(kHeadVariable) + "=" + head.etag + "\n" + head.text;
+}
+
+std::optional<volume::SeenHead> handed_head() {
+  const std::optional<std::string> value = env::variable(std::string(kHeadVariable));
+  env::forget_variables(kHeadVariable);
+  const std::size_t end = value ? value->find('\n') : std::string::npos;
+  if (end == std::string::npos) return std::nullopt;
+  return volume::SeenHead{value->substr(end + 1), value->substr(0, end)};
+}
+
 Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   if (!target.path.empty()) {
@@ -141,10 +159,14 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.folder = TRY(folder_to_mount_in(arguments.target));
   plan.while_used = arguments.while_used;
   plan.version = target.version;
-  if (arguments.looked_up) return plan;
+  if (arguments.looked_up) {
+    plan.head = handed_head();
+    return plan;
+  }
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   plan.version = TRY(opened.place_of(target.version_or_latest())).version;
+  plan.head = opened.seen_head();
   return plan;
 }
 
@@ -171,6 +193,7 @@ fuse::MountRequest request_of(const Plan& plan) {
     request.cache_bytes = plan.cache->bytes.count();
   }
   request.environment = store_environment();
+  request.head = plan.head;
   return request;
 }
 
@@ -229,6 +252,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
     holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});
   }
   holder.environment = env::environment();
+  if (plan.head) holder.environment.push_back(variable_of(*plan.head));
   holder.log_file = mount_log(home);
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (!TRY(is_served(plan.folder))) {

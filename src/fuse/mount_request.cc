@@ -15,12 +15,21 @@
 namespace runnel::model {
 
 template <>
+struct Fields<volume::SeenHead> {
+  static void visit(auto& visit, auto& head) {
+    visit("etag", head.etag, Required());
+    visit("text", head.text, Required());
+  }
+};
+
+template <>
 struct Fields<fuse::MountRequest> {
   static void visit(auto& visit, auto& request) {
     visit("cache", request.cache);
     visit("cache_bytes", request.cache_bytes);
     visit("environment", request.environment);
     visit("folder", request.folder);
+    visit("head", request.head);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
     visit("version", request.version, Required());

@@ -10,6 +10,7 @@
 #include "async/unique_fd.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "volume/head_register.h"
 #include "volume/warm_up.h"
 
 namespace runnel::fuse {
@@ -23,7 +24,9 @@ struct MountRequest {
   std::string folder;   // Where it is mounted; empty with `warm_up`.
   std::string cache;    // A folder on the local disk; empty: none.
   std::int64_t cache_bytes = 0;
-  std::optional<std::string> warm_up;    // The path.
+  std::optional<std::string> warm_up;  // The path.
+  // The volume's head as it was just read; none: it is read.
+  std::optional<volume::SeenHead> head;
   bool takes_over = false;               // A process before this one has died.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   friend bool operator==(const MountRequest&, const MountRequest&) = default;

@@ -132,10 +132,12 @@ Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
 Async<void> MountServer::serve_from(int connection, HandedMount& mount,
                                     MountResources::Store& store) {
   const MountRequest request = mount.request;
-  volume::Volume volume = CO_TRY(
-      co_await volume::Volume::open({store.opened->store(), env::real_clock(), env::real_random(),
-                                     serving_.token(), store.others.get()},
-                                    request.volume));
+  volume::VolumeContext context{store.opened->store(), env::real_clock(), env::real_random(),
+                                serving_.token(), store.others.get()};
+  const bool is_seen = request.head && !request.takes_over;
+  volume::Volume volume =
+      CO_TRY(is_seen ? co_await volume::Volume::open_seen(context, request.volume, *request.head)
+                     : co_await volume::Volume::open(context, request.volume));
   if (request.warm_up) co_return co_await warm_up(connection, request, volume);
   co_return co_await serve_volume(connection, mount, volume);
 }

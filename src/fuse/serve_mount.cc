@@ -1,9 +1,12 @@
 #include "fuse/serve_mount.h"
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "async/together.h"
 #include "env/clock.h"
 #include "fuse/file_service.h"
 #include "fuse/kernel_session.h"
@@ -60,11 +63,33 @@ Async<Snapshot> hold(Volume& volume, ServeOptions& options) {
   co_return co_await volume.begin_reading(std::move(who), options.version);
 }
 
+Async<void> hold_into(std::optional<Snapshot>& held, Volume& volume, ServeOptions& options) {
+  held.emplace(CO_TRY(co_await hold(volume, options)));
+  co_return {};
+}
+
+// What is read first comes while the session is put. What goes wrong with it does so again when it
+// is needed.
+Async<void> read_ahead(Volume& volume, std::string version) {
+  Result<Snapshot> snapshot = co_await volume.snapshot(std::move(version));
+  if (snapshot.ok()) (void)co_await volume::warm(*snapshot);
+  co_return {};
+}
+
+Async<Snapshot> begin(async::EventLoop& loop, Volume& volume, ServeOptions& options) {
+  std::optional<Snapshot> held;
+  std::vector<Async<void>> both;
+  both.push_back(hold_into(held, volume, options));
+  both.push_back(read_ahead(volume, options.version));
+  CO_TRY(co_await async::when_all(loop, std::move(both)));
+  co_return *std::move(held);
+}
+
 }  // namespace
 
 Async<void> serve_mount(async::EventLoop& loop, Volume& volume, volume::PackCache& packs,
                         ServeOptions options, async::StopToken stop) {
-  Snapshot snapshot = CO_TRY(co_await hold(volume, options));
+  Snapshot snapshot = CO_TRY(co_await begin(loop, volume, options));
   co_return co_await volume::with_session<void>(
       loop, volume, no_keys,
       [&](async::StopToken token) {

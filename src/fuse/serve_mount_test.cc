@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -21,6 +22,7 @@
 #include "env/process.h"
 #include "env/testing/temporary_directory.h"
 #include "fuse/mount_point.h"
+#include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/put.h"
 
@@ -41,6 +43,53 @@ std::string some_bytes(std::size_t size, std::uint64_t seed) {
   for (char& c : bytes) c = static_cast<char>(numbers.next());
   return bytes;
 }
+
+// Counts requests, and how many of them waited for one another.
+class CountedRows final : public object::ForwardingStore {
+ public:
+  CountedRows(async::EventLoop& loop, object::ObjectStore& inner)
+      : ForwardingStore(inner), loop_(loop) {}
+
+  int requests() const { return requests_; }
+  int in_a_row() const { return in_a_row_; }
+
+  Async<object::Object> get(std::string key, std::int64_t limit, async::StopToken stop) override {
+    const int row = CO_TRY(co_await begin());
+    Result<object::Object> got = co_await inner().get(std::move(key), limit, std::move(stop));
+    end(row);
+    co_return got;
+  }
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
+                   async::StopToken stop) override {
+    const int row = CO_TRY(co_await begin());
+    Result<void> read =
+        co_await inner().read(std::move(key), std::move(stamp), offset, into, std::move(stop));
+    end(row);
+    co_return read;
+  }
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const int row = CO_TRY(co_await begin());
+    Result<std::string> put = co_await inner().put(std::move(key), std::move(bytes),
+                                                   std::move(condition), std::move(stop));
+    end(row);
+    co_return put;
+  }
+
+ private:
+  // Long enough for others to begin beside it.
+  Async<int> begin() {
+    ++requests_;
+    const int row = in_a_row_ + 1;
+    CO_TRY(co_await loop_.sleep(Duration::millis(20), {}));
+    co_return row;
+  }
+  void end(int row) { in_a_row_ = std::max(in_a_row_, row); }
+
+  async::EventLoop& loop_;
+  int requests_ = 0;
+  int in_a_row_ = 0;
+};
 
 // A real mount of a volume in memory; files are read on another thread than the loop's.
 class ServeMountTest : public ::testing::Test {
@@ -79,6 +128,10 @@ class ServeMountTest : public ::testing::Test {
   // Serves until `user`, which runs on a thread of its own, has returned.
   void serve_while(std::function<void()> user, bool takes_over = false) {
     Volume volume = run(Volume::open(context(), "data"));
+    serve_while(volume, std::move(user), {}, takes_over);
+  }
+  void serve_while(Volume& volume, std::function<void()> user, std::function<void()> serving,
+                   bool takes_over = false) {
     const std::unique_ptr<async::Worker> worker =
         MUST(async::Worker::create(*loop_, {.name = "reader"}));
     std::vector<async::Stoppable<void>> runners;
@@ -88,6 +141,7 @@ class ServeMountTest : public ::testing::Test {
       options.connection = async::UniqueFd(::dup(mount_->descriptor()));
       options.first_message = first_message_;
       options.takes_over = takes_over;
+      options.serving = serving;
       return serve_mount(*loop_, volume, packs_, std::move(options), std::move(stop));
     });
     runners.push_back([&](async::StopToken) { return worker->run(user); });
@@ -114,6 +168,22 @@ class ServeMountTest : public ::testing::Test {
   std::unique_ptr<MountPoint> mount_;
   std::string first_message_;
 };
+
+TEST_F(ServeMountTest, OfAHeadThatWasSeenItIsServedAfterTwoRequestsInARow) {
+  const volume::SeenHead seen = run(Volume::open(context(), "data")).seen_head();
+  CountedRows rows(*loop_, store_);
+  Volume volume = run(Volume::open_seen({rows, env::real_clock(), random_, {}}, "data", seen));
+  EXPECT_EQ(rows.requests(), 0);
+  int in_a_row = 0;
+  int requests = 0;
+  const auto serving = [&] {
+    in_a_row = rows.in_a_row();
+    requests = rows.requests();
+  };
+  serve_while(volume, [this] { read_all(); }, serving);
+  EXPECT_EQ(in_a_row, 2) << "its session, and whether that came in time";
+  EXPECT_EQ(requests, 3) << "and the index beside them";
+}
 
 TEST_F(ServeMountTest, GivesWhatWasPut) {
   serve_while([this] {

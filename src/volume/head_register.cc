@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "hash/sha256.h"
 #include "volume/digits.h"
 
@@ -108,10 +109,26 @@ Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
   co_return {};
 }
 
+SeenHead HeadRegister::seen() const {
+  CHECK(!head_.uuid.empty(), "no head was read");
+  return {encode_head(head_), etag_};
+}
+
+Result<void> HeadRegister::take(const SeenHead& seen) {
+  CHECK(head_.uuid.empty(), "a head was read already");
+  head_ = TRY(decode_head(seen.text));
+  etag_ = seen.etag;
+  return check_there();
+}
+
+Result<void> HeadRegister::check_there() const {
+  if (head_.is_deleted() && !sees_deleted_) return was_deleted(volume_, head_.is_gone);
+  return {};
+}
+
 Async<void> HeadRegister::load() {
   CO_TRY(co_await load_whole());
-  if (head_.is_deleted() && !sees_deleted_) co_return was_deleted(volume_, head_.is_gone);
-  co_return {};
+  co_return check_there();
 }
 
 Async<void> HeadRegister::load_to_hold() {

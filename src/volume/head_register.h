@@ -10,6 +10,13 @@
 
 namespace runnel::volume {
 
+// A head as somebody has read it, to be handed to another process.
+struct SeenHead {
+  std::string text;
+  std::string etag;
+  friend bool operator==(const SeenHead&, const SeenHead&) = default;
+};
+
 // The one register of a volume: its head, read and changed by compare-and-swap.
 //
 // Contract: once it has read a head it is that volume's: one that was made anew under the name is
@@ -41,6 +48,9 @@ class HeadRegister {
   // The same of one that begins with what is there: `first`, whose manifest may have been taken for
   // garbage unless the condition has held since before it was put. kConflict when it does not hold.
   Async<void> create_as(Head first, object::Condition condition);
+  SeenHead seen() const;
+  // Begins with one that was read before, which may be another one by now.
+  Result<void> take(const SeenHead& seen);
   // The head as it is now. kNotFound when there is no such volume, or it was deleted.
   Async<void> load();
   // The same for who has a session: of a volume that is being deleted, what it holds stays.
@@ -62,6 +72,7 @@ class HeadRegister {
  private:
   // The condition under which a head takes the place of one that was deleted.
   Async<object::Condition> place_of_deleted();
+  Result<void> check_there() const;
   Async<void> load_whole();
   Async<void> load_once();
 

@@ -87,6 +87,14 @@ Async<Volume> Volume::open(VolumeContext context, std::string name) {
   co_return volume;
 }
 
+Async<Volume> Volume::open_seen(VolumeContext context, std::string name, SeenHead head) {
+  CO_TRY(check_volume_name(name));
+  Volume volume(std::move(context), std::move(name));
+  CO_TRY(volume.head_->take(head));
+  if (!volume.head().bases.empty()) CO_TRY(co_await volume.open_clone());
+  co_return volume;
+}
+
 // A clone that nobody keeps anything for can be deleted like any other.
 Async<Volume> Volume::open_to_delete(VolumeContext context, std::string name) {
   CO_TRY(check_volume_name(name));
@@ -242,7 +250,9 @@ Async<Snapshot> Volume::snapshot(std::string version) {
   co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(*head().newest())));
 }
 
+// What a manifest says never changes.
 Async<Manifest> Volume::manifest_at(VersionPlace place) {
+  if (last_manifest_ && last_manifest_->first == place.key) co_return last_manifest_->second;
   const bool is_newest = head().newest() != nullptr && head().newest()->key == place.key;
   Result<Manifest> manifest =
       co_await manifest_of_text(place, is_newest ? head().manifest : std::string());
@@ -250,6 +260,7 @@ Async<Manifest> Volume::manifest_at(VersionPlace place) {
   if (!manifest.ok() && manifest.error().code == Errc::kCorrupt) {
     manifest = co_await manifest_of_text(place, "");
   }
+  if (manifest.ok()) last_manifest_.emplace(place.key, *manifest);
   co_return manifest;
 }
 

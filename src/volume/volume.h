@@ -51,11 +51,15 @@ class Volume {
                                    object::Condition condition);
   // kNotFound when there is none, or a clone whose making came to nothing.
   static Async<Volume> open(VolumeContext context, std::string name);
+  // The same by a head that another process has just read, without a request. Whoever holds a
+  // version by begin_reading() finds out what has changed since.
+  static Async<Volume> open_seen(VolumeContext context, std::string name, SeenHead head);
   // The same of one that may be deleted, in whole or in part, for delete_volume().
   static Async<Volume> open_to_delete(VolumeContext context, std::string name);
 
   const std::string& name() const { return name_; }
   const Head& head() const { return head_->head(); }
+  SeenHead seen_head() const { return head_->seen(); }
   // Reads the head again: what others have published since.
   Async<void> refresh() { return head_->load(); }
 
@@ -155,6 +159,7 @@ class Volume {
   std::unique_ptr<StorePages> pages_;
   std::unique_ptr<HeadRegister> head_;
   std::optional<HeldSession> session_;
+  std::optional<std::pair<std::string, Manifest>> last_manifest_;  // That was read, by its key.
 };
 
 // A name of a volume: 1 to 63 of a-z 0-9 - _ ., beginning with a letter or digit.

@@ -91,6 +91,46 @@ TEST_F(VolumeTest, IsMadeOnce) {
   EXPECT_EQ(memory_.objects().size(), 1U) << "the probe is gone";
 }
 
+TEST_F(VolumeTest, IsOpenedByAHeadThatWasSeen) {
+  Volume made = run(Volume::create(context(), "data"));
+  const Manifest first = publish(made, edit_of("a", file_of("one")));
+  const SeenHead seen = made.seen_head();
+  object::MemoryStore nothing;
+  Volume opened = run(Volume::open_seen({nothing, env::real_clock(), random_, {}}, "data", seen));
+  EXPECT_EQ(opened.head(), made.head());
+  EXPECT_EQ(opened.seen_head(), seen);
+  EXPECT_EQ(MUST(opened.place_of("latest")).version, first.version);
+  EXPECT_EQ(loop_->block_on(opened.begin_reading(session_of_this_process("get"), first.version))
+                .error()
+                .code,
+            Errc::kNotFound)
+      << "the volume is no more";
+  const SeenHead torn{seen.text.substr(0, seen.text.size() / 2), seen.etag};
+  EXPECT_EQ(loop_->block_on(Volume::open_seen(context(), "data", torn)).error().code,
+            Errc::kCorrupt);
+}
+
+TEST_F(VolumeTest, WhatAHeadHadThatWasSeenIsHeldOrSaidToBeGone) {
+  Volume made = run(Volume::create(context(), "data"));
+  const Manifest first = publish(made, edit_of("a", file_of("one")));
+  const SeenHead seen = made.seen_head();
+  publish(made, edit_of("b", file_of("two")));
+  Volume late = run(Volume::open_seen(context(), "data", seen));
+  Snapshot held = run(late.begin_reading(session_of_this_process("get"), first.version));
+  EXPECT_EQ(names(held, ""), std::vector<std::string>{"a"});
+  run(late.end_session());
+  run(made.change_head([](const Head& now) {
+    Head next = now;
+    std::erase_if(next.recent, [&](const auto& place) { return place.key != now.newest()->key; });
+    return next;
+  }));
+  Volume later = run(Volume::open_seen(context(), "data", seen));
+  EXPECT_EQ(loop_->block_on(later.begin_reading(session_of_this_process("get"), first.version))
+                .error()
+                .code,
+            Errc::kNotFound);
+}
+
 // Removes the first objects that are put into it, as a gc does that takes their owner for dead.
 class SweptStore final : public object::ForwardingStore {
  public:
