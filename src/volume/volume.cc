@@ -253,6 +253,12 @@ Async<Snapshot> Volume::snapshot(std::string version) {
 // What a manifest says never changes.
 Async<Manifest> Volume::manifest_at(VersionPlace place) {
   if (last_manifest_ && last_manifest_->first == place.key) co_return last_manifest_->second;
+  Result<Manifest> manifest = co_await read_manifest(place);
+  if (manifest.ok()) last_manifest_.emplace(place.key, *manifest);
+  co_return manifest;
+}
+
+Async<Manifest> Volume::read_manifest(VersionPlace place) {
   const bool is_newest = head().newest() != nullptr && head().newest()->key == place.key;
   Result<Manifest> manifest =
       co_await manifest_of_text(place, is_newest ? head().manifest : std::string());
@@ -260,12 +266,12 @@ Async<Manifest> Volume::manifest_at(VersionPlace place) {
   if (!manifest.ok() && manifest.error().code == Errc::kCorrupt) {
     manifest = co_await manifest_of_text(place, "");
   }
-  if (manifest.ok()) last_manifest_.emplace(place.key, *manifest);
   co_return manifest;
 }
 
+// Whether it is still there is asked, too: one that was read before does not tell.
 Async<std::optional<Manifest>> Volume::pinned_manifest(std::string key) {
-  Result<Manifest> pinned = co_await manifest_at({"", key, 0});
+  Result<Manifest> pinned = co_await read_manifest({"", key, 0});
   if (pinned.ok()) co_return std::optional(*std::move(pinned));
   if (pinned.error().code == Errc::kNotFound) co_return std::optional<Manifest>();
   co_return pinned.error();

@@ -131,6 +131,17 @@ TEST_F(VolumeTest, WhatAHeadHadThatWasSeenIsHeldOrSaidToBeGone) {
             Errc::kNotFound);
 }
 
+TEST_F(VolumeTest, APinnedManifestThatIsNoMoreIsNoneThoughItWasReadBefore) {
+  Volume volume = run(Volume::create(context(), "data"));
+  const Manifest first = publish(volume, edit_of("a", file_of("one")));
+  const VersionPlace place = MUST(volume.place_of(first.version));
+  publish(volume, edit_of("b", file_of("two")));
+  EXPECT_EQ(run(volume.manifest_at(place)), first);
+  EXPECT_TRUE(run(volume.pinned_manifest(place.key)));
+  run(memory_.remove("data/" + place.key, {}));
+  EXPECT_FALSE(run(volume.pinned_manifest(place.key)));
+}
+
 // Removes the first objects that are put into it, as a gc does that takes their owner for dead.
 class SweptStore final : public object::ForwardingStore {
  public:
