@@ -17,9 +17,9 @@
 #include "cli/mount_log.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
+#include "cli/mount_request.h"
 #include "cli/print.h"
 #include "cli/printable.h"
-#include "cli/store_variables.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
@@ -183,16 +183,8 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
 }
 
 fuse::MountRequest request_of(const Plan& plan) {
-  fuse::MountRequest request;
-  request.volume = plan.name;
-  request.version = plan.version;
-  request.store = plan.store;
+  fuse::MountRequest request = mount_request(plan.name, plan.version, plan.store, plan.cache);
   request.folder = plan.folder;
-  if (plan.cache) {
-    request.cache = plan.cache->folder;
-    request.cache_bytes = plan.cache->bytes.count();
-  }
-  request.environment = store_environment();
   request.head = plan.head;
   return request;
 }

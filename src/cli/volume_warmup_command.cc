@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "cli/cache_folder.h"
+#include "cli/mount_request.h"
 #include "cli/print.h"
-#include "cli/store_variables.h"
 #include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
@@ -53,14 +53,10 @@ Result<volume::WarmUp> warm_up(const Arguments& arguments, const home::Home& hom
   const bool is_taken =
       !done.ok() && done.error().code == Errc::kConflict && done.error().field == "cache";
   if (!is_taken) return done;
-  fuse::MountRequest request;
-  request.volume = target.name;
-  request.version = target.version_or_latest();
-  request.store = TRY(home::place_of_volume(home, target.name, arguments.store)).to_string();
-  request.cache = options.folder;
-  request.cache_bytes = options.bytes.count();
+  const object::StoreUrl store = TRY(home::place_of_volume(home, target.name, arguments.store));
+  fuse::MountRequest request =
+      mount_request(target.name, target.version_or_latest(), store.to_string(), options);
   request.warm_up = target.path;
-  request.environment = store_environment();
   Result<volume::WarmUp> asked = fuse::ask_warm_up(home.mounts_socket(), request, progress);
   const bool is_nobody = !asked.ok() && asked.error().code == Errc::kUnavailable;
   return is_nobody ? std::move(done) : std::move(asked);

@@ -1,7 +1,5 @@
 #include "control/loop_pulse.h"
 
-#include <utility>
-
 namespace runnel::control {
 
 LoopPulse::LoopPulse(async::EventLoop& loop, env::Clock& clock)

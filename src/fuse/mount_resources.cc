@@ -82,45 +82,31 @@ Async<void> MountResources::release_disk(const MountRequest& request) {
   co_return co_await last.mapped().cache->close();
 }
 
-Async<void> MountResources::take_turn() {
+template <typename T>
+Async<T> MountResources::in_turn(Async<T> work) {
   while (is_busy_) CO_TRY(co_await turn_ended_.wait());
   is_busy_ = true;
-  co_return {};
-}
-
-void MountResources::end_turn() {
+  Result<T> done = co_await std::move(work);
   is_busy_ = false;
   turn_ended_.notify_one();
+  co_return done;
 }
 
 Async<volume::PackCache*> MountResources::hold_packs(MountRequest request, std::string uuid,
                                                      volume::RangeReader ranges) {
-  CO_TRY(co_await take_turn());
-  Result<volume::PackCache*> held =
-      co_await make_packs(std::move(request), std::move(uuid), std::move(ranges));
-  end_turn();
-  co_return held;
+  return in_turn(make_packs(std::move(request), std::move(uuid), std::move(ranges)));
 }
 
 Async<void> MountResources::release_packs(const MountRequest& request, const std::string& uuid) {
-  CO_TRY(co_await take_turn());
-  Result<void> ended = co_await end_packs(request, uuid);
-  end_turn();
-  co_return ended;
+  return in_turn(end_packs(request, uuid));
 }
 
-Async<volume::DiskCache*> MountResources::hold_cache(MountRequest request) {
-  CO_TRY(co_await take_turn());
-  Result<volume::DiskCache*> held = co_await hold_disk(request);
-  end_turn();
-  co_return held;
+Async<volume::DiskCache*> MountResources::hold_cache(const MountRequest& request) {
+  return in_turn(hold_disk(request));
 }
 
-Async<void> MountResources::release_cache(MountRequest request) {
-  CO_TRY(co_await take_turn());
-  Result<void> ended = co_await release_disk(request);
-  end_turn();
-  co_return ended;
+Async<void> MountResources::release_cache(const MountRequest& request) {
+  return in_turn(release_disk(request));
 }
 
 Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::string uuid,

@@ -44,8 +44,8 @@ class MountResources {
   Async<void> release_packs(const MountRequest& request, const std::string& uuid);
 
   // The cache on the disk that it names, of this process's mounts or opened for it.
-  Async<volume::DiskCache*> hold_cache(MountRequest request);
-  Async<void> release_cache(MountRequest request);
+  Async<volume::DiskCache*> hold_cache(const MountRequest& request);
+  Async<void> release_cache(const MountRequest& request);
 
  private:
   struct Disk {
@@ -57,8 +57,8 @@ class MountResources {
     int users = 0;
   };
   // A folder is opened or closed by one at a time: two would find each other's lock.
-  Async<void> take_turn();
-  void end_turn();
+  template <typename T>
+  Async<T> in_turn(Async<T> work);
   Async<volume::PackCache*> make_packs(MountRequest request, std::string uuid,
                                        volume::RangeReader ranges);
   Async<void> end_packs(const MountRequest& request, const std::string& uuid);
