@@ -110,6 +110,7 @@ TEST_F(NodesTest, ALeaseRunsFromTheStartOfControl) {
   open();
   hear({message(1, inventory())});
   home_.until([&] { return is_up(); });
+  ASSERT_TRUE(home_.wait(home_.writer().settled()).ok());
   home_.crash();
   open(kLease);
   pass(kLook);

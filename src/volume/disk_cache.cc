@@ -25,7 +25,8 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, O
       CO_TRY(async::Worker::create(loop, {.name = "cache-write"}));
   Result<std::unique_ptr<DiskCache>> opened =
       co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
-        auto cache = std::unique_ptr<DiskCache>(new DiskCache(loop, TRY(open())));
+        std::unique_ptr<CacheFiles> files = TRY(open());
+        std::unique_ptr<DiskCache> cache(new DiskCache(loop, std::move(files)));
         std::uint32_t used = cache->segments_.segments();
         while (used > 0 && !cache->segments_.has(used - 1)) --used;
         for (std::uint32_t segment = 0; segment < used; ++segment) {

@@ -89,6 +89,8 @@ PLANTED = [
     ("src/agent/a.cc", in_namespace("agent", "int f() { return fork(); }"), "process"),
     ("src/agent/a.cc", in_namespace("agent", "// tidy: allow(throw)\nvoid f() { throw 1; }"), "throw"),
     ("src/agent/a.cc", in_namespace("agent", "void f() { delete p; }"), "delete"),
+    ("src/agent/a.cc", in_namespace("agent", "auto p = Owned(new Thing(loop, TRY(open())));"), "new-try"),
+    ("src/agent/a_test.cc", in_namespace("agent", "auto p = Owned(new Thing{CO_TRY(co_await open())});"), "new-try"),
     ("src/agent/a.cc", in_namespace("agent", "void f() { worker.detach(); }"), "detach"),
     ("src/agent/a.cc", in_namespace("agent", "void f() { goto end; }"), "goto"),
     ("src/agent/a.cc", in_namespace("agent", "void f() { out << std::endl; }"), "endl"),
@@ -127,6 +129,7 @@ def test_planted_violation_is_found(tmp_path, path, text, check):
 
 INNOCENT = [
     # The same words where they are allowed, in comments, or in text.
+    ("src/agent/a.cc", in_namespace("agent", "auto* p = new Thing(made);\nauto q = TRY(open());")),
     ("src/agent/a.cc", in_namespace("agent", "// fork() and std::thread are the runner's business")),
     ("src/agent/a.cc", in_namespace("agent", 'auto text = "delete rand() TODO";')),
     ("src/agent/a.cc", in_namespace("agent", 'auto text = R"(fork() "quoted" goto)";')),
