@@ -9,8 +9,9 @@ LoopPulse::LoopPulse(async::EventLoop& loop, env::Clock& clock)
 
 void LoopPulse::look() {
   const Duration now = clock_.boot();
-  is_read_ = now - looked_at_ <= kLate;
-  late_ = is_read_ ? 0 : late_ + 1;
+  const Duration since = now - looked_at_;
+  is_read_ = since <= kInTime;
+  late_ = is_read_ || since > kBusy ? 0 : late_ + 1;
   looked_at_ = now;
   next_.start(kLookEvery, [this] { look(); });
 }

@@ -12,20 +12,24 @@ namespace runnel::control {
 // suspended, wakes with what came meanwhile unread, and with its timers due.
 //
 // Contract: what came longer than kLate ago has been read while is_read(). A loop that is late at
-//           kLateMax looks in a row is busy, and reads between them.
+//           kLateMax looks in a row, by no more than kBusy, is busy and reads between them: what came
+//           longer than kBusy ago has been read.
 // Threads:  the loop's only.
 // Lifetime: loop and clock outlive it; nobody waits at destruction.
 class LoopPulse {
  public:
   static constexpr Duration kLookEvery = Duration::millis(50);
   static constexpr Duration kLate = kLookEvery * 2;
+  // Between two looks, of which the later one is in time: what came meanwhile is read within kLate.
+  static constexpr Duration kInTime = Duration::millis(75);
+  static constexpr Duration kBusy = Duration::seconds(1);
   static constexpr int kLateMax = 10;
 
   LoopPulse(async::EventLoop& loop, env::Clock& clock);
 
   bool is_read() const {
-    const bool is_busy = late_ >= kLateMax;
-    return is_busy || (is_read_ && clock_.boot() - looked_at_ <= kLate);
+    const Duration since = clock_.boot() - looked_at_;
+    return late_ >= kLateMax ? since <= kBusy : is_read_ && since <= kLate;
   }
   Async<void> until_read(async::StopToken stop);
 

@@ -55,6 +55,26 @@ TEST_F(LoopPulseTest, AfterStandingStillItIsReadAfterALookThatIsInTime) {
   EXPECT_TRUE(pulse_.is_read());
 }
 
+// What came in 80 ms is read some time after the look.
+TEST_F(LoopPulseTest, ALookThatIsSomewhatLateTellsNothing) {
+  look();
+  look(LoopPulse::kInTime - LoopPulse::kLookEvery + Duration::millis(1));
+  EXPECT_FALSE(pulse_.is_read());
+  look();
+  EXPECT_TRUE(pulse_.is_read());
+}
+
+TEST_F(LoopPulseTest, ABusyLoopThatStandsStillReadsNothing) {
+  for (int late = 0; late < LoopPulse::kLateMax; ++late) look(kStop);
+  EXPECT_TRUE(pulse_.is_read());
+  clock_.advance(LoopPulse::kBusy + Duration::millis(1));
+  EXPECT_FALSE(pulse_.is_read());
+  look();
+  EXPECT_FALSE(pulse_.is_read());
+  look();
+  EXPECT_TRUE(pulse_.is_read());
+}
+
 TEST_F(LoopPulseTest, ABusyLoopReads) {
   for (int late = 1; late < LoopPulse::kLateMax; ++late) {
     look(kStop);
