@@ -1,15 +1,29 @@
 #include "cli/cache_folder.h"
 
+#include <string>
+
+#include "env/files.h"
 #include "home/paths.h"
 
 namespace runnel::cli {
+namespace {
+
+// Links followed as far as there is something: who names a cache in two ways means one.
+std::string resolved(const std::string& path) {
+  const std::size_t last = path.rfind('/');
+  const Result<std::string> real = env::real_path(path);
+  if (real.ok() || last == 0 || last == std::string::npos) return real.value_or(path);
+  return resolved(path.substr(0, last)) + path.substr(last);
+}
+
+}  // namespace
 
 Result<std::optional<volume::DiskCache::Options>> cache_of(const Arguments& arguments) {
   if (!arguments.cache) return std::optional<volume::DiskCache::Options>();
   const Result<Bytes> bytes = parse_bytes(arguments.cache_size);
   if (!bytes.ok()) return Error(bytes.error()).with_field("cache-size");
   return std::optional(
-      volume::DiskCache::Options{TRY(home::absolute_path(*arguments.cache)), *bytes});
+      volume::DiskCache::Options{resolved(TRY(home::absolute_path(*arguments.cache))), *bytes});
 }
 
 }  // namespace runnel::cli

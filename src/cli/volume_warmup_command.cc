@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/cache_folder.h"
@@ -57,9 +58,9 @@ Result<volume::WarmUp> warm_up(const Arguments& arguments, const home::Home& hom
   fuse::MountRequest request =
       mount_request(target.name, target.version_or_latest(), store.to_string(), options);
   request.warm_up = target.path;
-  Result<volume::WarmUp> asked = fuse::ask_warm_up(home.mounts_socket(), request, progress);
-  const bool is_nobody = !asked.ok() && asked.error().code == Errc::kUnavailable;
-  return is_nobody ? std::move(done) : std::move(asked);
+  std::optional<volume::WarmUp> asked =
+      TRY(fuse::ask_warm_up(home.mounts_socket(), request, progress));
+  return asked ? Result(*std::move(asked)) : std::move(done);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace runnel::control {
 // Whether a process has read what came to it. One that stood still, as on a machine that was
 // suspended, wakes with what came meanwhile unread, and with its timers due.
 //
-// Contract: what came longer than kLate ago has been read while is_read(). A loop that is late at
-//           kLateMax looks in a row, by no more than kBusy, is busy and reads between them: what came
-//           longer than kBusy ago has been read.
+// Contract: what came longer than kLate ago has been read while is_read(); of a loop that is busy,
+//           what came longer than kBusy ago. It is when kLateMax looks in a row were late, each by
+//           no more than kBusy: it reads between them.
 // Threads:  the loop's only.
 // Lifetime: loop and clock outlive it; nobody waits at destruction.
 class LoopPulse {

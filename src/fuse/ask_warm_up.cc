@@ -15,15 +15,19 @@ Error server_gone() {
 
 }  // namespace
 
-Result<volume::WarmUp> ask_warm_up(const std::string& socket, const MountRequest& request,
-                                   const volume::WarmUpProgress& progress) {
+Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
+                                                  const MountRequest& request,
+                                                  const volume::WarmUpProgress& progress) {
   CHECK(request.warm_up.has_value(), "a warm-up of nothing");
-  const async::UniqueFd server = TRY(async::connect_unix(socket));
+  Result<async::UniqueFd> connected = async::connect_unix(socket);
+  const bool is_nobody = !connected.ok() && connected.error().code == Errc::kUnavailable;
+  if (is_nobody) return std::optional<volume::WarmUp>();
+  const async::UniqueFd server = TRY(std::move(connected));
   if (::fcntl(server.get(), F_SETFL, 0) != 0) return errno_error("wait for a warm-up", errno);
   TRY(send_warm_up(server.get(), request));
   volume::WarmUp done;
   while (const std::optional<MountNews> news = receive_news(server.get())) {
-    if (news->kind == MountNews::Kind::kEnded) return done;
+    if (news->kind == MountNews::Kind::kEnded) return std::optional(done);
     if (news->kind == MountNews::Kind::kFailed) return Error(Errc::kIo, news->why);
     done = news->warm;
     progress(done);

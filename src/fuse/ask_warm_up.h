@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "fuse/mount_request.h"
@@ -8,9 +9,10 @@
 namespace runnel::fuse {
 
 // Asks the process that serves all mounts of a home, at its socket, for a warm-up of the cache that
-// its mounts have, and waits for it. kUnavailable when nobody serves there; kIo with the sentence
-// of what went wrong. Blocks.
-Result<volume::WarmUp> ask_warm_up(const std::string& socket, const MountRequest& request,
-                                   const volume::WarmUpProgress& progress);
+// its mounts have, and waits for it. None when nobody serves there; kUnavailable when the server
+// ends meanwhile; kIo with the sentence of what went wrong. Blocks.
+Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
+                                                  const MountRequest& request,
+                                                  const volume::WarmUpProgress& progress);
 
 }  // namespace runnel::fuse

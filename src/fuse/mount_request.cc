@@ -7,9 +7,14 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "async/together.h"
+#include "json/value.h"
 #include "model/fields.h"
 
 namespace runnel::model {
@@ -29,6 +34,7 @@ struct Fields<fuse::MountRequest> {
     visit("cache_bytes", request.cache_bytes);
     visit("environment", request.environment);
     visit("folder", request.folder);
+    visit("format", request.format, Number{.min = 1, .fallback = 1});
     visit("head", request.head);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
@@ -190,6 +196,32 @@ bool is_whole(const HandedMount& mount) {
   return has_none && !mount.request.cache.empty();
 }
 
+// The names of a record's members.
+struct Names {
+  std::set<std::string, std::less<>> all;
+  void operator()(std::string_view name, const auto&...) { all.emplace(name); }
+};
+
+Error later_format(std::int64_t format) {
+  return Error(Errc::kUnsupported, "a later build asks for the mount (format " +
+                                       std::to_string(format) + ") than the one that serves the " +
+                                       "mounts which are there")
+      .with_hint("unmount these, then mount anew: runnel volume umount");
+}
+
+Result<MountRequest> parse_request(std::string_view text) {
+  json::Value document = TRY(json::parse(text));
+  if (!document.is_object()) return no_request();
+  Names known;
+  MountRequest request;
+  model::Fields<MountRequest>::visit(known, request);
+  std::erase_if(document.as_object(),
+                [&known](const auto& member) { return !known.all.contains(member.first); });
+  request = TRY(model::read_record<MountRequest>(document));
+  if (request.format > MountRequest::kFormat) return later_format(request.format);
+  return request;
+}
+
 Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::StopToken stop) {
   HandedMount mount;
   Length length{};
@@ -198,7 +230,7 @@ Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::St
   if (size > kRequestBytesMax) co_return no_request();
   std::string text(size, '\0');
   CO_TRY(co_await receive_whole(loop, socket, text.data(), text.size(), mount, stop));
-  mount.request = CO_TRY(model::parse_record<MountRequest>(text));
+  mount.request = CO_TRY(parse_request(text));
   if (!is_whole(mount)) co_return no_request();
   co_return mount;
 }
@@ -224,6 +256,19 @@ Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration pa
 }
 
 void send_news(int socket, const MountNews& news) { (void)send_whole(socket, line_of(news)); }
+
+Async<void> deliver_news(async::EventLoop& loop, int socket, MountNews news,
+                         async::StopToken stop) {
+  const std::string line = line_of(news);
+  for (std::string_view rest = line; !rest.empty();) {
+    CO_TRY(co_await loop.writable(socket, stop));
+    const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (sent <= 0) co_return {};  // It is gone.
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  co_return {};
+}
 
 std::optional<MountNews> receive_news(int socket) {
   std::string line;

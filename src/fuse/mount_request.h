@@ -29,6 +29,10 @@ struct MountRequest {
   std::optional<volume::SeenHead> head;
   bool takes_over = false;               // A process before this one has died.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
+  // What a server has to know: one of an earlier build passes over members that it does not know,
+  // and refuses a request that would mean something else without them.
+  static constexpr std::int64_t kFormat = 1;
+  std::int64_t format = kFormat;
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };
 
@@ -43,8 +47,9 @@ struct HandedMount {
 Result<void> send_mount(int socket, const HandedMount& mount);
 // Sends one that needs no descriptors.
 Result<void> send_warm_up(int socket, const MountRequest& request);
-// The other end of it. kInvalid for what is no request, kUnavailable when the sender is gone, kFull
-// when this process may open no more files, kTimeout when it takes longer than `patience`.
+// The other end of it. kInvalid for what is no request, kUnsupported for one of a later format,
+// kUnavailable when the sender is gone, kFull when this process may open no more files, kTimeout
+// when it takes longer than `patience`.
 Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration patience,
                                  async::StopToken stop);
 
@@ -55,7 +60,10 @@ struct MountNews {
   std::string why;      // kFailed: a sentence.
   volume::WarmUp warm;  // kWarming: how far it is.
 };
-void send_news(int socket, const MountNews& news);  // A holder that is gone needs none.
+// Who is gone needs none, and who does not read at the moment gets none.
+void send_news(int socket, const MountNews& news);
+// The same for what has to arrive: waits for who does not read at the moment.
+Async<void> deliver_news(async::EventLoop& loop, int socket, MountNews news, async::StopToken stop);
 // None at the end of the connection: then the server has died. Blocks for the rest of a line.
 std::optional<MountNews> receive_news(int socket);
 

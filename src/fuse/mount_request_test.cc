@@ -32,6 +32,7 @@ class MountRequestTest : public ::testing::Test {
                       .folder = "/mnt",
                       .cache = "/cache",
                       .cache_bytes = 1 << 30,
+                      .head = volume::SeenHead{"\"etag\"", "{}"},
                       .takes_over = true,
                       .environment = {"AWS_REGION=here"}};
     handed.connection = async::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -40,6 +41,12 @@ class MountRequestTest : public ::testing::Test {
   }
   Result<HandedMount> received(Duration patience = Duration::minutes(1)) {
     return loop_->block_on(receive_mount(*loop_, server_.get(), patience, {}));
+  }
+  // As a build does that writes other requests than this one.
+  void send_text(const std::string& text) const {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    ASSERT_EQ(::send(holder_.get(), &size, sizeof size, 0), static_cast<ssize_t>(sizeof size));
+    ASSERT_EQ(::send(holder_.get(), text.data(), text.size(), 0), std::ssize(text));
   }
   // Sends four bytes with so many descriptors.
   void send_descriptors(std::size_t count) const {
@@ -93,6 +100,18 @@ TEST_F(MountRequestTest, OneForAWarmUpArrivesWithoutAny) {
   EXPECT_FALSE(got.connection.valid());
 }
 
+TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
+  send_text(
+      R"({"cache":"/c","later":[1],"store":"file:///v","version":"1","volume":"data","warm_up":""})");
+  EXPECT_EQ(MUST(received()).request.cache, "/c");
+}
+
+TEST_F(MountRequestTest, OneOfALaterFormatIsRefusedAsSuch) {
+  send_text(
+      R"({"cache":"/c","format":2,"store":"file:///v","version":"1","volume":"data","warm_up":""})");
+  EXPECT_EQ(received().error().code, Errc::kUnsupported);
+}
+
 TEST_F(MountRequestTest, AMountWithoutDescriptorsAndAWarmUpOfNoCacheAreRefused) {
   MountRequest request = mount().request;
   MUST(send_warm_up(holder_.get(), request));
@@ -124,6 +143,33 @@ TEST_F(MountRequestTest, SaysThatDescriptorsWereLost) {
   const Error error = received().error();
   EXPECT_EQ(error.code, Errc::kFull);
   EXPECT_EQ(error.field, "ulimit -n");
+}
+
+// Progress may be lost on who does not read; how it ended may not.
+TEST_F(MountRequestTest, TheLastNewsWaitForWhoDoesNotRead) {
+  ASSERT_EQ(::fcntl(server_.get(), F_SETFL, O_NONBLOCK), 0);
+  for (int line = 0; line < 5'000; ++line) {
+    send_news(server_.get(), {MountNews::Kind::kWarming, "", {line, 20, 10, "0123456789abcdef"}});
+  }
+  MountNews last;
+  std::thread holder([&] {
+    ::usleep(20'000);
+    while (const auto news = receive_news(holder_.get())) last = *news;
+  });
+  MUST(loop_->block_on(
+      deliver_news(*loop_, server_.get(), {MountNews::Kind::kFailed, "of the disk"}, {})));
+  server_.reset();
+  holder.join();
+  EXPECT_EQ(last.kind, MountNews::Kind::kFailed);
+  EXPECT_EQ(last.why, "of the disk");
+}
+
+TEST_F(MountRequestTest, TheLastNewsDoNotWaitForWhoIsGone) {
+  ASSERT_EQ(::fcntl(server_.get(), F_SETFL, O_NONBLOCK), 0);
+  for (int line = 0; line < 5'000; ++line)
+    send_news(server_.get(), {MountNews::Kind::kServing, ""});
+  holder_.reset();
+  MUST(loop_->block_on(deliver_news(*loop_, server_.get(), {MountNews::Kind::kEnded, ""}, {})));
 }
 
 TEST_F(MountRequestTest, NewsComeInLines) {

@@ -106,12 +106,9 @@ Async<void> MountServer::serve(async::UniqueFd connection) {
   Result<void> served =
       mount.ok() ? co_await serve_counted(connection.get(), *std::move(mount)) : mount.error();
   if (serving_.token().stopped()) co_return {};
-  if (served.ok()) {
-    send_news(connection.get(), {MountNews::Kind::kEnded, ""});
-  } else {
-    send_news(connection.get(), {MountNews::Kind::kFailed, served.error().to_string()});
-  }
-  co_return {};
+  MountNews last{MountNews::Kind::kEnded, ""};
+  if (!served.ok()) last = {MountNews::Kind::kFailed, served.error().to_string()};
+  co_return co_await deliver_news(loop_, connection.get(), std::move(last), serving_.token());
 }
 
 Async<void> MountServer::serve_counted(int connection, HandedMount mount) {
@@ -154,10 +151,6 @@ Async<volume::WarmUp> until_gone(async::EventLoop& loop, int connection, async::
   co_return Error(Errc::kCancelled, "who asked is gone");
 }
 
-void tell_warm(int connection, const volume::WarmUp& now) {
-  send_news(connection, {MountNews::Kind::kWarming, "", now});
-}
-
 }  // namespace
 
 Async<void> MountServer::warm_up(int connection, const MountRequest& request,
@@ -165,8 +158,8 @@ Async<void> MountServer::warm_up(int connection, const MountRequest& request,
   volume::DiskCache* const cache = CO_TRY(co_await resources_.hold_cache(request));
   const Result<volume::WarmUp> done = co_await warm_up_for(connection, request, volume, *cache);
   MUST(co_await resources_.release_cache(request));
-  tell_warm(connection, CO_TRY(Result<volume::WarmUp>(done)));
-  co_return {};
+  MountNews last{MountNews::Kind::kWarming, "", CO_TRY(Result<volume::WarmUp>(done))};
+  co_return co_await deliver_news(loop_, connection, std::move(last), serving_.token());
 }
 
 Async<volume::WarmUp> MountServer::warm_up_for(int connection, MountRequest request,
@@ -174,7 +167,10 @@ Async<volume::WarmUp> MountServer::warm_up_for(int connection, MountRequest requ
   const auto work = [&](async::StopToken stop) {
     return volume::warm_up(
         loop_, volume, request.version, *request.warm_up, cache,
-        [connection](const volume::WarmUp& now) { tell_warm(connection, now); }, std::move(stop));
+        [connection](const volume::WarmUp& now) {
+          send_news(connection, {MountNews::Kind::kWarming, "", now});
+        },
+        std::move(stop));
   };
   const auto gone = [&](async::StopToken stop) {
     return until_gone(loop_, connection, std::move(stop));

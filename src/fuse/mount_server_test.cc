@@ -1,6 +1,7 @@
 #include "fuse/mount_server.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,7 +11,9 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -53,6 +56,7 @@ class MountServerTest : public ::testing::Test {
     volume::Volume volume = MUST(loop_->block_on(volume::Volume::create(context, "data")));
     const auto done = MUST(loop_->block_on(
         put_tree(*loop_, volume, MUST(volume::SourceTree::open(at("source"))), {}, {})));
+    head_ = volume.seen_head();
     MUST(loop_->block_on(opened->stop()));
     return done.manifest.version;
   }
@@ -65,7 +69,8 @@ class MountServerTest : public ::testing::Test {
     std::unique_ptr<MountPoint> mount;
     async::UniqueFd server;
   };
-  Held hand_over(const std::string& name, std::string version = "", std::string cache = "") {
+  Held hand_over(const std::string& name, std::string version = "", std::string cache = "",
+                 std::optional<volume::SeenHead> head = std::nullopt) {
     const std::string folder = at(name);
     MUST(env::make_directories(folder));
     Held held{MUST(MountPoint::create(folder, "runnel:" + name)), {}};
@@ -80,7 +85,8 @@ class MountServerTest : public ::testing::Test {
                       .store = store_url().to_string(),
                       .folder = folder,
                       .cache = std::move(cache),
-                      .cache_bytes = 128 << 20};
+                      .cache_bytes = 128 << 20,
+                      .head = std::move(head)};
     held.server = connected();
     EXPECT_EQ(::fcntl(held.server.get(), F_SETFL, 0), 0);
     MUST(send_mount(held.server.get(), handed));
@@ -131,6 +137,7 @@ class MountServerTest : public ::testing::Test {
   const std::string place_ = MUST(env::real_path(temporary_.path()));
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   std::string version_;
+  std::optional<volume::SeenHead> head_;
   std::string said_;
 };
 
@@ -172,8 +179,10 @@ TEST_F(MountServerTest, TheCacheOfAMountIsWarmedUp) {
     const Held one = hand_over("one", "", at("cache"));
     ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
     int told = 0;
-    const volume::WarmUp done = MUST(
+    const auto asked = MUST(
         ask_warm_up(at("socket"), warm_up_of(at("cache")), [&](const volume::WarmUp&) { ++told; }));
+    ASSERT_TRUE(asked);
+    const volume::WarmUp& done = *asked;
     EXPECT_EQ(done.files, 50);
     EXPECT_EQ(done.version, version_);
     EXPECT_EQ(done.fetched, done.bytes);
@@ -199,6 +208,35 @@ TEST_F(MountServerTest, AWarmUpSaysWhatIsWrong) {
   });
 }
 
+// Not the same as that nobody serves: another process has the cache then.
+TEST_F(MountServerTest, AWarmUpWhoseServerEndsIsToldSo) {
+  const async::UniqueFd listening = MUST(async::listen_unix(at("socket")));
+  std::thread server([&] {
+    pollfd waiting{listening.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&waiting, 1, -1), 1);
+    const async::UniqueFd asking(::accept(listening.get(), nullptr, nullptr));
+    send_news(asking.get(), {MountNews::Kind::kWarming, "", {}});
+  });
+  const auto asked =
+      ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {});
+  server.join();
+  ASSERT_FALSE(asked.ok());
+  EXPECT_EQ(asked.error().code, Errc::kUnavailable);
+  EXPECT_NE(asked.error().message.find("has ended meanwhile"), std::string::npos);
+}
+
+TEST_F(MountServerTest, TheHeadThatIsHandedOnIsTheOneThatIsUsed) {
+  serve_for([this] {
+    const Held one = hand_over("one", "", "", volume::SeenHead{"\"etag\"", "no head"});
+    const MountNews refused = news_of(one);
+    EXPECT_EQ(refused.kind, MountNews::Kind::kFailed);
+    EXPECT_NE(refused.why.find("head"), std::string::npos) << refused.why;
+    const Held two = hand_over("two", "", "", head_);
+    ASSERT_EQ(news_of(two).kind, MountNews::Kind::kServing);
+    expect_all_in("two");
+  });
+}
+
 TEST_F(MountServerTest, AWarmUpOfACacheThatNoMountHasIsDone) {
   serve_for([this] {
     const async::UniqueFd until_it_is_there = connected();
@@ -209,9 +247,8 @@ TEST_F(MountServerTest, AWarmUpOfACacheThatNoMountHasIsDone) {
     ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
     expect_all_in("one");
   });
-  const auto nobody =
-      ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {});
-  EXPECT_EQ(nobody.error().code, Errc::kUnavailable);
+  EXPECT_FALSE(
+      MUST(ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {})));
 }
 
 TEST_F(MountServerTest, OneThatCannotBeServedHarmsNoOther) {

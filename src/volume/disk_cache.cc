@@ -23,24 +23,34 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Option
 Async<std::unique_ptr<DiskCache>> DiskCache::open_over(async::EventLoop& loop, Opener open) {
   std::unique_ptr<async::Worker> writer =
       CO_TRY(async::Worker::create(loop, {.name = "cache-write"}));
+  Result<std::unique_ptr<async::Worker>> reader =
+      async::Worker::create(loop, {.name = "cache-read"});
+  if (!reader.ok()) {
+    MUST(co_await writer->stop());
+    co_return reader.error();
+  }
   Result<std::unique_ptr<DiskCache>> opened =
-      co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
-        std::unique_ptr<CacheFiles> files = TRY(open());
-        std::unique_ptr<DiskCache> cache(new DiskCache(loop, std::move(files)));
-        std::uint32_t used = cache->segments_.segments();
-        while (used > 0 && !cache->segments_.has(used - 1)) --used;
-        for (std::uint32_t segment = 0; segment < used; ++segment) {
-          cache->map_.restore(segment, cache->segments_.slots_of(segment));
-        }
-        return cache;
-      });
+      co_await writer->run([&] { return open_files(loop, open); });
   if (!opened.ok()) {
+    MUST(co_await (*reader)->stop());
     MUST(co_await writer->stop());
     co_return opened.error();
   }
   (*opened)->writer_ = std::move(writer);
-  (*opened)->reader_ = CO_TRY(async::Worker::create(loop, {.name = "cache-read"}));
+  (*opened)->reader_ = *std::move(reader);
   co_return std::move(opened);
+}
+
+Result<std::unique_ptr<DiskCache>> DiskCache::open_files(async::EventLoop& loop,
+                                                         const Opener& open) {
+  std::unique_ptr<CacheFiles> files = TRY(open());
+  std::unique_ptr<DiskCache> cache(new DiskCache(loop, std::move(files)));
+  std::uint32_t used = cache->segments_.segments();
+  while (used > 0 && !cache->segments_.has(used - 1)) --used;
+  for (std::uint32_t segment = 0; segment < used; ++segment) {
+    cache->map_.restore(segment, cache->segments_.slots_of(segment));
+  }
+  return cache;
 }
 
 Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, ObjectRange part) {
@@ -56,19 +66,20 @@ bool DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
                      std::shared_ptr<const env::AlignedBytes> bytes) {
   if (failed_) return false;
   if (map_.has(volume, range)) return true;
-  if (writes_ >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return false;
+  if (writes_.size() >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return false;
   const auto placed = map_.place(volume, range);
   if (!placed) return false;
   map_.hold(placed->slot.segment);
   writing_bytes_ += range.length;
-  ++writes_;
+  const std::uint64_t number = next_write_++;
+  writes_.insert(number);
   const std::uint32_t segment = placed->slot.segment;
-  if (loop_.spawn(writing_, write(*placed, std::move(bytes))).ok()) return true;
+  if (loop_.spawn(writing_, write(number, *placed, std::move(bytes))).ok()) return true;
   map_.release(segment);  // Closed.
   return false;
 }
 
-Async<void> DiskCache::write(CacheMap::Placed placed,
+Async<void> DiskCache::write(std::uint64_t number, CacheMap::Placed placed,
                              std::shared_ptr<const env::AlignedBytes> bytes) {
   const Result<void> written =
       co_await writer_->run([this, &placed, &bytes] { return write_now(placed, bytes->padded()); });
@@ -80,7 +91,7 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
   }
   map_.release(placed.slot.segment);
   writing_bytes_ -= placed.slot.range.length;
-  --writes_;
+  writes_.erase(number);
   written_.notify_all();
   co_return {};
 }
@@ -97,8 +108,10 @@ Result<void> DiskCache::write_now(const CacheMap::Placed& placed, std::string_vi
   return written;
 }
 
-Async<void> DiskCache::settle() {
-  while (writes_ > 0) CO_TRY(co_await written_.wait());
+// Others may always have more to write.
+Async<void> DiskCache::settle(async::StopToken stop) {
+  const std::uint64_t until = next_write_;
+  while (!writes_.empty() && *writes_.begin() < until) CO_TRY(co_await written_.wait(stop));
   co_return {};
 }
 

@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "async/stop_token.h"
 #include "async/worker.h"
 #include "volume/cache_files.h"
 #include "volume/cache_map.h"
@@ -29,7 +31,7 @@ namespace runnel::volume {
 class DiskCache {
  public:
   static constexpr std::uint64_t kWritingMax = 64 << 20;
-  static constexpr int kWritesMax = 256;
+  static constexpr std::size_t kWritesMax = 256;
 
   struct Options {
     std::string folder;
@@ -54,8 +56,9 @@ class DiskCache {
             std::shared_ptr<const env::AlignedBytes> bytes);
   // What is here of it is wrong.
   void drop(const CacheSlot& slot);
-  // Waits until what is to be kept is written, or is known not to be.
-  Async<void> settle();
+  // Waits until what is to be kept by now is written, or is known not to be.
+  Async<void> settle(async::StopToken stop = {});
+  bool is_writing() const { return !writes_.empty(); }
   Async<void> close();
 
   std::uint64_t bytes() const { return map_.bytes(); }
@@ -68,11 +71,13 @@ class DiskCache {
 
  private:
   DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFiles> files);
+  static Result<std::unique_ptr<DiskCache>> open_files(async::EventLoop& loop, const Opener& open);
 
   Async<void> forget(CacheSlot slot);
   Async<void> forget_on_disk(CacheSlot slot);
   Result<void> write_now(const CacheMap::Placed& placed, std::string_view bytes);
-  Async<void> write(CacheMap::Placed placed, std::shared_ptr<const env::AlignedBytes> bytes);
+  Async<void> write(std::uint64_t number, CacheMap::Placed placed,
+                    std::shared_ptr<const env::AlignedBytes> bytes);
 
   CacheSegments segments_;
   CacheMap map_;
@@ -82,7 +87,8 @@ class DiskCache {
   async::Gate writing_;
   async::Notifier written_;
   std::uint64_t writing_bytes_ = 0;
-  int writes_ = 0;
+  std::uint64_t next_write_ = 0;
+  std::set<std::uint64_t> writes_;  // That are under way, numbered as they began.
   std::optional<Error> failed_;
   bool is_broken_ = false;  // The writing thread's.
 };

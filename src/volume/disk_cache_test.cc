@@ -1,13 +1,20 @@
 #include "volume/disk_cache.h"
 
 #include <algorithm>
+#include <coroutine>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "async/driver.h"
+#include "async/together.h"
+#include "async/virtual/process.h"
+#include "base/agenda.h"
 #include "base/split_mix.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
@@ -124,6 +131,76 @@ TEST_F(DiskCacheTest, WhatIsDroppedIsGoneForTheNextProcessToo) {
   open();
   EXPECT_FALSE(cache_->has(volume_, range('a', 10)));
   EXPECT_EQ(read('b', 5'000), content('b', 5'000));
+}
+
+// Keeps one range after another, so that there is always one to be written.
+Async<void> keep_for_ever(async::EventLoop& loop, DiskCache& cache, const bool& is_over) {
+  const VolumeKey volume = volume_key('v');
+  auto bytes = std::make_shared<env::AlignedBytes>(100'000);
+  for (std::uint64_t place = 0; !is_over && place < 5'000;) {
+    ObjectRange range;
+    range.offset = place * 100'000;
+    range.length = bytes->size();
+    if (cache.keep(volume, range, bytes)) ++place;
+    if (!cache.is_writing()) co_return Error(Errc::kInternal, "all is written meanwhile");
+    CO_TRY(co_await loop.yield());
+  }
+  if (!is_over) co_return Error(Errc::kTimeout, "what came later was waited for");
+  co_return {};
+}
+
+Async<void> settle(DiskCache& cache, bool& is_over) {
+  const Result<void> settled = co_await cache.settle();
+  is_over = true;
+  co_return settled;
+}
+
+TEST_F(DiskCacheTest, WhatIsKeptLaterIsNotWaitedFor) {
+  open();
+  keep('a', 1'000'000);
+  bool is_over = false;
+  std::vector<Async<void>> both;
+  both.push_back(keep_for_ever(*loop_, *cache_, is_over));
+  both.push_back(settle(*cache_, is_over));
+  MUST(loop_->block_on(async::when_all(*loop_, std::move(both))));
+}
+
+TEST_F(DiskCacheTest, WhoWaitsForTheDiskCanBeStopped) {
+  open();
+  async::StopSource stop;
+  auto bytes = std::make_shared<env::AlignedBytes>(1'000'000);
+  ASSERT_TRUE(cache_->keep(volume_, range('a', 1'000'000), bytes));
+  stop.stop();
+  EXPECT_EQ(loop_->block_on(cache_->settle(stop.token())).error().code, Errc::kCancelled);
+}
+
+// A machine that has no thread left after the first.
+class OneThread final : public async::Driver {
+ public:
+  void post(Action action) override { inner_->post(std::move(action)); }
+  void resume(std::coroutine_handle<> waiting) override { inner_->resume(waiting); }
+  std::unique_ptr<Timer> timer() override { return inner_->timer(); }
+  Result<std::unique_ptr<Thread>> thread(const std::string& name) override {
+    if (has_one_) return Error(Errc::kUnavailable, "no thread is left");
+    has_one_ = true;
+    return inner_->thread(name);
+  }
+  void run() override { inner_->run(); }
+  void stop() override { inner_->stop(); }
+  bool on_thread() const override { return inner_->on_thread(); }
+
+ private:
+  bool has_one_ = false;
+  Agenda agenda_;
+  std::unique_ptr<async::Driver> inner_ =
+      std::make_unique<async::VirtualProcess>(agenda_, async::VirtualOptions{});
+};
+
+TEST_F(DiskCacheTest, WithoutAThreadToReadWithItIsNotOpened) {
+  async::EventLoop loop(std::make_unique<OneThread>());
+  EXPECT_EQ(loop.block_on(DiskCache::open(loop, {folder_, kCacheSize})).error().code,
+            Errc::kUnavailable);
+  open();
 }
 
 TEST_F(DiskCacheTest, RefusesWhatIsNotItsOwn) {

@@ -164,9 +164,15 @@ Async<HeldSession> HeldSession::for_reading(Context context, SessionRecord who,
 Async<void> HeldSession::hold(VersionPlace place) {
   for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load());
-    if (!head_->head().holds(place.key)) co_return was_dropped(place.version);
-    const std::int64_t collections = head_->head().collections;
-    if (session_.record().collections == collections) co_return {};
+    const Head& head = head_->head();
+    if (!head.holds(place.key)) {
+      const VersionPlace* const moved = head.find(place.version);  // By a gc that packed it anew.
+      if (moved == nullptr) co_return was_dropped(place.version);
+      place = *moved;
+    }
+    const std::int64_t collections = head.collections;
+    const SessionRecord& record = session_.record();
+    if (record.pin == place.key && record.collections == collections) co_return {};
     CO_TRY(co_await pin(place.key, collections));
   }
   co_return HeadRegister::changes_too_fast(head_->volume());

@@ -172,13 +172,16 @@ Async<bool> Volume::go_on_writing(SessionRecord who) {
 Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
   if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();
-  const VersionPlace place = CO_TRY(place_of(version));
+  VersionPlace place = CO_TRY(place_of(version));
   Result<HeldSession> held =
       co_await HeldSession::for_reading(session_context(), std::move(who), place);
   // Unheld, a version is read until gc drops it.
   const bool cannot_hold =
       !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
-  if (!cannot_hold) session_.emplace(CO_TRY(std::move(held)));
+  if (!cannot_hold) {
+    session_.emplace(CO_TRY(std::move(held)));
+    place.key = session_->session().record().pin;
+  }
   co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(place)));
 }
 

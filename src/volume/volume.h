@@ -51,8 +51,9 @@ class Volume {
                                    object::Condition condition);
   // kNotFound when there is none, or a clone whose making came to nothing.
   static Async<Volume> open(VolumeContext context, std::string name);
-  // The same by a head that another process has just read, without a request. Whoever holds a
-  // version by begin_reading() finds out what has changed since.
+  // The same by a head that another process has just read, which is not read anew. Whoever holds a
+  // version by begin_reading() finds out what has changed since, unless the store lets nothing be
+  // written.
   static Async<Volume> open_seen(VolumeContext context, std::string name, SeenHead head);
   // The same of one that may be deleted, in whole or in part, for delete_volume().
   static Async<Volume> open_to_delete(VolumeContext context, std::string name);

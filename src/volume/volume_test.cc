@@ -119,6 +119,20 @@ TEST_F(VolumeTest, WhatAHeadHadThatWasSeenIsHeldOrSaidToBeGone) {
   Snapshot held = run(late.begin_reading(session_of_this_process("get"), first.version));
   EXPECT_EQ(names(held, ""), std::vector<std::string>{"a"});
   run(late.end_session());
+  // As a gc does that packs the newest version anew: it has another manifest from then on.
+  const std::string second = made.head().newest()->version;
+  const SeenHead before = made.seen_head();
+  Manifest again = run(made.manifest_at(*made.head().newest()));
+  again.message = "at other places";
+  run(made.begin_writing(session_of_this_process("gc")));
+  ASSERT_TRUE(run(made.publish_manifest(again, made.head().generation, true,
+                                        [] { return std::set<std::string>(); })));
+  run(made.end_session());
+  ASSERT_EQ(made.head().newest()->version, second);
+  Volume moved = run(Volume::open_seen(context(), "data", before));
+  Snapshot kept = run(moved.begin_reading(session_of_this_process("get"), second));
+  EXPECT_EQ(kept.manifest().message, "at other places");
+  run(moved.end_session());
   run(made.change_head([](const Head& now) {
     Head next = now;
     std::erase_if(next.recent, [&](const auto& place) { return place.key != now.newest()->key; });

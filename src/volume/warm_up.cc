@@ -147,7 +147,7 @@ class WarmingUp {
       CO_TRY(co_await async::when_all(loop_, std::exchange(fetches, {})));
     }
     CO_TRY(co_await async::when_all(loop_, std::move(fetches)));
-    CO_TRY(co_await cache_.settle());
+    CO_TRY(co_await cache_.settle(stop_));
     if (cache_.failed()) co_return *cache_.failed();
     if (progress_) progress_(done_);
     co_return {};
@@ -157,10 +157,11 @@ class WarmingUp {
     const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
     CO_TRY(co_await volume_.ranges().read(range, bytes->span(), stop_));
     done_.fetched += static_cast<std::int64_t>(range.length);
-    // Others that come at the same time have room beside it, once what waited is written.
-    if (cache_.keep(key_, range, bytes)) co_return {};
-    CO_TRY(co_await cache_.settle());
-    cache_.keep(key_, range, bytes);
+    // There is room once what waits is written, unless readers, who keep what they read, too, are
+    // first.
+    while (!cache_.keep(key_, range, bytes) && cache_.is_writing()) {
+      CO_TRY(co_await cache_.settle(stop_));
+    }
     co_return {};
   }
 

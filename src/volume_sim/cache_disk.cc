@@ -34,8 +34,7 @@ class CacheDisk::View final : public volume::CacheFiles {
   Result<void> read(std::uint32_t segment, std::uint64_t place, std::span<char> into,
                     std::uint64_t least) const override {
     CHECK(least <= into.size(), "more is wanted than there is room for");
-    disk_.read(segment, place, into);
-    return {};
+    return disk_.read(segment, place, into);
   }
 
  private:
@@ -53,6 +52,10 @@ bool CacheDisk::may_write(std::int64_t life) { return life == life_ && !is_kille
 Result<void> CacheDisk::write(std::int64_t life, std::uint32_t segment, std::uint64_t place,
                               std::string_view bytes) {
   CHECK(place % kDiskPage == 0 && bytes.size() % kDiskPage == 0, "no whole pages are written");
+  if (may_write(life) && bytes.size() == fails_at_) {
+    fails_at_ = 0;
+    return Error(Errc::kIo, "the disk fails once");
+  }
   for (std::uint64_t at = 0; at < bytes.size(); at += kDiskPage) {
     if (!may_write(life)) return {};
     if (is_failing_) return Error(Errc::kIo, "the disk fails");
@@ -62,7 +65,9 @@ Result<void> CacheDisk::write(std::int64_t life, std::uint32_t segment, std::uin
   return {};
 }
 
-void CacheDisk::read(std::uint32_t segment, std::uint64_t place, std::span<char> bytes) const {
+Result<void> CacheDisk::read(std::uint32_t segment, std::uint64_t place,
+                             std::span<char> bytes) const {
+  if (is_failing_) return Error(Errc::kIo, "the disk fails");
   const std::map<std::uint64_t, Page>& pages = segments_[segment].pages;
   for (std::uint64_t at = 0; at < bytes.size();) {
     const std::uint64_t page = (place + at) / kDiskPage * kDiskPage;
@@ -77,6 +82,7 @@ void CacheDisk::read(std::uint32_t segment, std::uint64_t place, std::span<char>
     }
     at += count;
   }
+  return {};
 }
 
 bool CacheDisk::flip_a_bit(SplitMix64& dice) {

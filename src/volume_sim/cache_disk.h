@@ -30,8 +30,10 @@ class CacheDisk {
   // From now on no process writes, as after a kill: after so many more pages.
   void kill_after(std::int64_t pages) { pages_left_ = pages; }
   bool is_killed() const { return pages_left_ == 0; }
-  // Writes fail until they do not.
+  // Reads and writes fail until they do not.
   void set_failing(bool is_failing) { is_failing_ = is_failing; }
+  // The next write of so many bytes fails, and no other.
+  void fail_write_of(std::uint64_t bytes) { fails_at_ = bytes; }
   void set_full(bool is_full) { is_full_ = is_full; }
   // Flips a bit of a page that has been written. Whether there is any.
   bool flip_a_bit(SplitMix64& dice);
@@ -50,12 +52,13 @@ class CacheDisk {
   bool may_write(std::int64_t life);
   Result<void> write(std::int64_t life, std::uint32_t segment, std::uint64_t place,
                      std::string_view bytes);
-  void read(std::uint32_t segment, std::uint64_t place, std::span<char> bytes) const;
+  Result<void> read(std::uint32_t segment, std::uint64_t place, std::span<char> bytes) const;
 
   std::vector<Segment> segments_;
   std::int64_t life_ = 0;
   std::optional<std::int64_t> pages_left_;
   bool is_failing_ = false;
+  std::uint64_t fails_at_ = 0;  // Bytes of the write that is to fail; 0: none.
   bool is_full_ = false;
   std::int64_t begun_ = 0;
   std::int64_t flipped_ = 0;

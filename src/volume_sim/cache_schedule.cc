@@ -179,6 +179,8 @@ class CacheSchedule {
   void mishap() {
     if (chance(30)) return disk_.kill_after(1 + pick(40));
     if (chance(40)) return disk_.set_failing(chance(50));
+    // Nothing is to be written over a segment that could not be emptied.
+    if (chance(10)) return disk_.fail_write_of(CacheMap::kTableBytes);
     if (chance(60)) return disk_.set_full(chance(50));
     if (chance(20)) disk_.flip_a_bit(dice_);
   }

@@ -292,6 +292,15 @@ void Oracle::told_deleted(const std::string& uuid) {
   if (!gone_.contains(uuid)) found_wrong("2: volume " + uuid + " was not deleted");
 }
 
+void Oracle::told_dropped(const std::string& volume, const std::string& uuid,
+                          const std::string& version) {
+  const volume::Head* const head = head_of(volume);
+  const bool is_it = head != nullptr && head->uuid == uuid && !head->is_deleted();
+  if (is_it && head->find(version) != nullptr) {
+    found_wrong("8: version " + version + " was called dropped, and is in the head");
+  }
+}
+
 void Oracle::saw(const std::string& version, const Files& files) {
   const auto [known, is_first] = files_.emplace(version, files);
   if (!is_first && known->second != files) found_wrong("5: version " + version + " has changed");

@@ -50,6 +50,9 @@ class Oracle {
   // Somebody has been told that the volume of this uuid was made, empty or as a clone, or deleted.
   void told_made(const std::string& uuid);
   void told_deleted(const std::string& uuid);
+  // A reader of the volume of this uuid has been told that a version which was in its head is in it
+  // no more.
+  void told_dropped(const std::string& volume, const std::string& uuid, const std::string& version);
   // All files of a version with their hashes, as a reader saw them.
   using Files = std::map<std::string, std::string>;
   void saw(const std::string& version, const Files& files);

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Schedule, KeepsItsPromises) {
   Outcome all;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 31; seed <= 50; ++seed) {
     const Outcome one = run_schedule(seed, false);
     EXPECT_EQ(one.violation, "") << "seed " << seed;
     all.publishes += one.publishes;

@@ -182,13 +182,29 @@ Async<void> rearrange(Process& process, Oracle& oracle) {
   co_return {};
 }
 
-Async<void> read_version(Process& process, Oracle& oracle) {
+// By a head that was read some time ago, as a mount's server has it of the command that mounts.
+Async<volume::Volume> open_by_seen(Process& process, Oracle& oracle) {
   volume::Volume volume = CO_TRY(co_await open(process, oracle, "read"));
+  const volume::SeenHead seen = volume.seen_head();
+  CO_TRY(co_await process.loop().sleep(Duration::millis(pick(process, 5'000))));
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open_seen(process.context(), process.volume(), seen);
+  tell(oracle, "read", opened);
+  co_return opened;
+}
+
+Async<void> read_version(Process& process, Oracle& oracle) {
+  const bool is_seen = pick(process, 3) == 0;
+  volume::Volume volume = CO_TRY(is_seen ? co_await open_by_seen(process, oracle)
+                                         : co_await open(process, oracle, "read"));
   const std::string version = any_version(process, volume);
+  const Result<volume::VersionPlace> place = volume.place_of(version);
+  const std::string uuid = volume.head().uuid;
   Result<volume::Snapshot> begun =
       co_await volume.begin_reading(volume.processes().this_one("read"), version);
   const bool was_dropped = !begun.ok() && begun.error().code == Errc::kNotFound;
   if (!was_dropped) tell(oracle, "read", begun);
+  if (was_dropped && place.ok()) oracle.told_dropped(process.volume(), uuid, place->version);
   if (!begun.ok()) co_return {};
   const std::string session = session_key(volume);
   if (!session.empty()) {

@@ -488,6 +488,9 @@ def test_a_warm_up_brings_a_version_into_the_cache_before_it_is_read(runnel, dat
     assert all((folder / path.relative_to(data)).read_bytes() == path.read_bytes() for path in files)
     warm = runnel.json("volume", "warmup", "data", *options)
     assert warm == told | {"fetched_bytes": 0}, "of the cache that the mount has"
+    (tmp_path / "link").symlink_to(tmp_path)
+    named = ("--cache", tmp_path / "link/cache", "--cache-size", "200MiB")
+    assert runnel.json("volume", "warmup", "data", *named) == warm, "by another name"
     for words, code, said in (
         (("data",), 2, "--cache DIR"),
         (("data:/none", "--cache", tmp_path / "other"), 1, "there is no 'none'"),

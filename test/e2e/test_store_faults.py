@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from conftest import kill
 from store_proxy import StoreProxy
 from test_clock import LIBRARY
 from test_mount import Mounts, pytestmark as mountable, read_anew
@@ -144,6 +145,40 @@ def test_who_reads_and_who_puts_wait_for_a_store_that_is_away(cloud, proxy, moun
     assert put.returncode == 0, (out, err)
     cloud.run("volume", "get", "data:/more", tmp_path / "copy")
     assert same(more, tmp_path / "copy")
+
+
+def test_a_warm_up_by_the_server_ends_with_either_of_both(cloud, proxy, mounts, tmp_path):  # noqa: F811
+    source = tree(tmp_path / "source", {f"{number}": os.urandom(1_000_000) for number in range(60)})
+    options = ("--cache", tmp_path / "cache", "--cache-size", "200MiB")
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", source, "data")
+
+    def begun():
+        """A warm-up of a minute and more, once it is under way."""
+        proxy.tell("rate=500kB", "zero")
+        asking = cloud.start("volume", "warmup", "data", *options)
+        cloud.until(lambda: proxy.counts()["methods"].get("GET", {"down": 0})["down"] > 0 and cloud.pids())
+        time.sleep(1)
+        assert asking.poll() is None
+        return asking
+
+    folder = mounts.make("data", "mnt", *options)
+    asking = begun()
+    asking.kill()
+    asking.communicate()
+    cloud.run("volume", "umount", folder)
+    cloud.until(lambda: not mounts.processes("serve"), timeout=20)  # With nothing left to do.
+    proxy.tell("rate=0")
+
+    mounts.make("data", "mnt", *options)
+    asking = begun()
+    kill(mounts.server())
+    _, err = asking.communicate(timeout=COMMAND_S)
+    assert asking.returncode == 1 and "the server of mounts has ended meanwhile" in err, err
+    assert "another process" not in err
+    proxy.tell("rate=0")
+    assert cloud.json("volume", "warmup", "data", *options)["files"] == 60
+    assert same(source, folder)
 
 
 def test_a_store_that_stays_away_is_an_error_in_time(cloud, proxy, tmp_path):  # noqa: F811
