@@ -119,7 +119,7 @@ Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::
     held.cache = std::make_unique<volume::PackCache>(
         loop_, std::move(ranges),
         volume::PackCache::Options{
-            .bytes_max = kMemoryMax, .disk = disk, .volume = volume::volume_key_of(uuid)},
+            .memory = memory_, .disk = disk, .volume = volume::volume_key_of(uuid)},
         async::StopToken());
   }
   ++held.users;

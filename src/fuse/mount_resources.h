@@ -12,6 +12,8 @@
 #include "object/opened_buckets.h"
 #include "volume/disk_cache.h"
 #include "volume/pack_cache.h"
+#include "volume/reader_memory.h"
+#include "volume/unused_memory.h"
 
 namespace runnel::fuse {
 
@@ -21,12 +23,14 @@ namespace runnel::fuse {
 // Contract: mounts share only what was opened with the same keys: who has none gets nothing.
 // Threads:  the loop's only.
 // Lifetime: each hold() is followed by release(); then nothing is left. The loop outlives it.
-// Limits:   kMemoryMax for each volume, and what each cache on the disk may have.
+// Limits:   one ReaderMemory for all volumes, and what each cache on the disk may have.
 class MountResources {
  public:
-  static constexpr std::uint64_t kMemoryMax = 128 << 20;
+  explicit MountResources(async::EventLoop& loop)
+      : loop_(loop), unused_(loop, *memory_), turn_ended_(loop) {}
 
-  explicit MountResources(async::EventLoop& loop) : loop_(loop), turn_ended_(loop) {}
+  // Of all volumes.
+  const std::shared_ptr<volume::ReaderMemory>& memory() const { return memory_; }
 
   // The store of a request.
   struct Store {
@@ -66,6 +70,8 @@ class MountResources {
   Async<void> release_disk(const MountRequest& request);
 
   async::EventLoop& loop_;
+  const std::shared_ptr<volume::ReaderMemory> memory_ = std::make_shared<volume::ReaderMemory>();
+  volume::UnusedMemory unused_;
   std::map<std::string, Store> stores_;
   std::map<std::string, Disk> disks_;
   std::map<std::string, Packs> packs_;

@@ -129,8 +129,9 @@ Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
 Async<void> MountServer::serve_from(int connection, HandedMount& mount,
                                     MountResources::Store& store) {
   const MountRequest request = mount.request;
-  volume::VolumeContext context{store.opened->store(), env::real_clock(), env::real_random(),
-                                serving_.token(), store.others.get()};
+  volume::VolumeContext context{store.opened->store(), env::real_clock(),  env::real_random(),
+                                serving_.token(),      store.others.get(), volume::real_processes(),
+                                resources_.memory()};
   const bool is_seen = request.head && !request.takes_over;
   volume::Volume volume =
       CO_TRY(is_seen ? co_await volume::Volume::open_seen(context, request.volume, *request.head)

@@ -164,7 +164,8 @@ class ServeMountTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore store_;
   MountNumbers random_;
-  volume::PackCache packs_{*loop_, {store_, "data/"}, {.bytes_max = 64 << 20}, {}};
+  volume::PackCache packs_{
+      *loop_, {store_, "data/"}, {.memory = std::make_shared<volume::ReaderMemory>(64 << 20)}, {}};
   std::unique_ptr<MountPoint> mount_;
   std::string first_message_;
 };

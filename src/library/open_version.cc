@@ -108,8 +108,13 @@ Async<void> OpenVersion::serve_store(async::EventLoop& loop) {
 
 Async<void> OpenVersion::serve_volume(async::EventLoop& loop, object::ObjectStore& store,
                                       object::StoreFinder& others) {
-  const volume::VolumeContext context{store, env::real_clock(), env::real_random(), hurry_.token(),
-                                      &others};
+  const volume::VolumeContext context{store,
+                                      env::real_clock(),
+                                      env::real_random(),
+                                      hurry_.token(),
+                                      &others,
+                                      volume::real_processes(),
+                                      std::make_shared<volume::ReaderMemory>(kPackBytes)};
   Volume volume = CO_TRY(co_await Volume::open(context, opening_.reference.volume));
   Snapshot snapshot = CO_TRY(co_await hold(volume, opening_.reference));
   co_return co_await volume::with_session<void>(
@@ -128,7 +133,7 @@ Async<void> OpenVersion::serve_snapshot(async::EventLoop& loop, Volume& volume, 
   if (opening_.cache) disk = CO_TRY(co_await open_cache_part(loop, *opening_.cache));
   resolve(opening_.reference, volume, snapshot);
   const Result<void> served = co_await volume::with_pack_cache(
-      loop, volume, snapshot, {kPackBytes, disk.get()},
+      loop, volume, snapshot, disk.get(),
       [&](volume::PackCache& cache) { return serve_reader(loop, snapshot, cache, stop); }, stop);
   if (disk) MUST(co_await disk->close());
   co_return served;

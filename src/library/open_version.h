@@ -39,7 +39,7 @@ using Question = std::function<Async<T>(VersionReader&)>;
 // Lifetime: end() ends it; so does the destructor, however long that takes.
 class OpenVersion {
  public:
-  static constexpr std::uint64_t kPackBytes = 64 << 20;
+  static constexpr std::size_t kPackBytes = 64 << 20;
   static constexpr Duration kPatience = Duration::seconds(5);  // With a store at the end.
 
   // kNotFound when there is no such volume or version.

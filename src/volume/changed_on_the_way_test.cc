@@ -116,7 +116,8 @@ TEST_F(ChangedOnTheWay, OneFileIsPrinted) {
 
 TEST_F(ChangedOnTheWay, AMountReadsWhatWasPut) {
   Snapshot snapshot = run(volume_->snapshot("latest"));
-  PackCache cache(*loop_, {network_, volume_->prefix()}, {.bytes_max = 64 << 20}, {});
+  PackCache cache(*loop_, {network_, volume_->prefix()},
+                  {.memory = std::make_shared<ReaderMemory>(64 << 20)}, {});
   FileReader reader(snapshot, cache);
   const Snapshot::Found found = run(snapshot.at("long"));
   std::string bytes;

@@ -96,10 +96,23 @@ bool FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offs
   const ReadAhead::Advice advice = ahead_.after_read(file, offset, length);
   if (advice.jumped) cache_.forget(file);
   if (advice.is_alone) return true;
-  expect(file, layout, span_of(layout, offset, offset + length));
-  const std::uint64_t end = std::min(advice.end, layout.size);
-  if (advice.begin < end) expect(file, layout, span_of(layout, advice.begin, end));
+  const std::uint64_t until = std::min(offset + length, layout.size);
+  const Span wanted = span_of(layout, offset, until);
+  // What was told may have had to go before it was read, as when the reader has paused.
+  const bool is_lost = !is_near(layout, wanted);
+  expect(file, layout, wanted);
+  const std::uint64_t from = is_lost ? until : advice.begin;
+  const std::uint64_t end = std::min(is_lost ? advice.told : advice.end, layout.size);
+  if (from < end) expect(file, layout, span_of(layout, from, end));
   return false;
+}
+
+bool FileReader::is_near(const Layout& layout, Span span) const {
+  for (std::size_t index = span.begin; index < span.end; ++index) {
+    const Extent& extent = layout.extents[index];
+    if (!extent.is_hole() && !cache_.is_near(stored_range(extent))) return false;
+  }
+  return true;
 }
 
 void FileReader::expect(Inode file, const Layout& layout, Span span) {

@@ -22,10 +22,9 @@ namespace runnel::volume {
 //           linked; else kCorrupt names the pack or the object.
 // Threads:  the loop's only.
 // Lifetime: snapshot and cache outlive it.
-// Limits:   kDecodedBytesMax of decompressed chunks, kExtentsMax extents of files that were read.
+// Limits:   the memory's budget of decompressed chunks, kExtentsMax extents of files.
 class FileReader {
  public:
-  static constexpr std::uint64_t kDecodedBytesMax = 16 << 20;
   static constexpr std::size_t kExtentsMax = 100'000;
   static constexpr std::uint64_t kWindowMax = 32 << 20;  // Ahead of one reader.
   static constexpr Inode kObjectsAhead = 32;
@@ -36,7 +35,7 @@ class FileReader {
         cache_(cache),
         ahead_(kWindowMax),
         layouts_(kExtentsMax),
-        decoded_(kDecodedBytesMax) {}
+        decoded_(cache.memory().decoded) {}
 
   // Bytes of a file from `offset` on, in pieces: `length`, or up to its end. kInvalid for what is
   // no file.
@@ -61,6 +60,7 @@ class FileReader {
   static Span span_of(const Layout& layout, std::uint64_t from, std::uint64_t until);
   // Whether what is read is likely to be wanted alone.
   bool look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
+  bool is_near(const Layout& layout, Span span) const;
   void expect(Inode file, const Layout& layout, Span span);
   Async<void> expect_objects_from(Inode file, ObjectRange range);
   // [from, until) of a chunk, which is fetched with all of `with`; none: with as little as can be

@@ -22,7 +22,7 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::uint64_t kCacheBytes = 64 << 20;
+constexpr std::size_t kCacheBytes = 64 << 20;
 
 class ReaderNumbers final : public env::Random {
  public:
@@ -74,7 +74,8 @@ class FileReaderTest : public ::testing::Test {
   // Nothing of the packs is in memory.
   void open_reader() {
     cache_.emplace(*loop_, volume_->ranges(),
-                   PackCache::Options{.bytes_max = kCacheBytes, .disk = disk_.get()},
+                   PackCache::Options{.memory = std::make_shared<ReaderMemory>(kCacheBytes),
+                                      .disk = disk_.get()},
                    async::StopToken());
     reader_.emplace(*snapshot_, *cache_);
   }
@@ -169,6 +170,24 @@ TEST_F(FileReaderTest, LongFilesComeAheadOfTheirReader) {
     ASSERT_EQ(read(file, offset, 128 << 10), bytes.substr(offset, 128 << 10));
   }
   EXPECT_LE(requests() - before, 12) << "few and large parts";
+}
+
+// What comes ahead of a reader goes when he pauses, or others need the room.
+TEST_F(FileReaderTest, WhatHadToGoComesAheadOfItsReaderAgain) {
+  write("long", random_bytes(32 << 20, 3));
+  open();
+  const Inode file = inode("long");
+  constexpr std::uint64_t kRead = 128 << 10;
+  std::uint64_t offset = 0;
+  for (; offset < 8 << 20; offset += kRead) read(file, offset, kRead);
+  MUST(loop_->block_on(loop_->sleep(Duration::millis(20))));
+  cache_->memory().packs.drop_unused(0);
+  ASSERT_EQ(cache_->bytes(), 0U);
+  const std::int64_t before = requests();
+  for (; offset < 16 << 20; offset += kRead) {
+    ASSERT_EQ(read(file, offset, kRead), files_["long"].substr(offset, kRead));
+  }
+  EXPECT_LE(requests() - before, 12) << "parts of 4 MiB, and not a request for each read";
 }
 
 TEST_F(FileReaderTest, WhoJumpsAboutFetchesLittle) {

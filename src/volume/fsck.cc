@@ -58,7 +58,7 @@ class Check {
         options_(std::move(options)),
         stop_(std::move(stop)),
         reader_(loop, volume.ranges(), stop_),
-        pages_(volume.store(), volume.prefix(), Volume::kPagesMemory, stop_, PageCheck::kHash) {}
+        pages_(volume.store(), volume.prefix(), *volume.memory(), stop_, PageCheck::kHash) {}
 
   Async<FsckResult> run() {
     const Result<void> done = co_await look_at_all();

@@ -219,7 +219,8 @@ TEST_F(LinkedObjectsTest, AReaderFetchesThoseBehindAtTheSameTime) {
   }
   MUST(link());
   Snapshot snapshot = data_.run(data_.volume().snapshot("latest"));
-  PackCache cache(*data_.loop(), data_.volume().ranges(), {.bytes_max = 1 << 20}, {});
+  PackCache cache(*data_.loop(), data_.volume().ranges(),
+                  {.memory = std::make_shared<ReaderMemory>(1 << 20)}, {});
   FileReader reader(snapshot, cache);
   for (int number = 100; number < 200; ++number) {
     const std::string name = std::to_string(number);

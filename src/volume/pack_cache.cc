@@ -27,11 +27,11 @@ PackCache::PackCache(async::EventLoop& loop, RangeReader ranges, Options options
                      const async::StopToken& stop)
     : loop_(loop),
       reader_(std::move(ranges)),
-      options_(options),
+      options_(std::move(options)),
       stop_(stop),
       bringing_(loop),
       ended_(loop),
-      ranges_(options_.bytes_max) {}
+      ranges_(options_.memory->packs) {}
 
 Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
   if (const auto here = ranges_.find(wanted)) co_return *here;
@@ -67,7 +67,7 @@ bool PackCache::goes_to_disk(const ObjectRange& range) const {
 
 void PackCache::expect(const ObjectRange& range, Inode file) {
   if (is_near(range)) return;
-  if (expected_bytes_ + range.length > options_.bytes_max / 2) return;
+  if (memory().expected + range.length > memory().packs.size_max() / 2) return;
   RequestPtr request = make_request(range, range);
   request->file = file;
   waiting_.push_back(std::move(request));
@@ -80,9 +80,10 @@ void PackCache::forget(Inode file) {
       ++request;
       continue;
     }
-    expected_bytes_ -= (*request)->range.length;
+    memory().expected -= (*request)->range.length;
     request = waiting_.erase(request);
   }
+  if (waiting_.empty()) memory().fetching.leave(*this);
 }
 
 void PackCache::distrust(const ObjectRange& range) {
@@ -101,7 +102,9 @@ Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
 
 Async<void> PackCache::close() {
   stop_.stop();
+  for (const RequestPtr& request : waiting_) memory().expected -= request->range.length;
   waiting_.clear();
+  memory().fetching.leave(*this);
   co_return co_await bringing_.close();
 }
 
@@ -121,7 +124,7 @@ PackCache::RequestPtr PackCache::make_request(const ObjectRange& wanted, const O
   request->range = with;
   if (goes_to_disk(wanted)) request->slot = options_.disk->find(options_.volume, wanted);
   if (request->slot) request->range = window_of(*request->slot, wanted);
-  expected_bytes_ += request->range.length;
+  memory().expected += request->range.length;
   return request;
 }
 
@@ -138,11 +141,16 @@ PackCache::Requests::iterator PackCache::behind_waited() {
 }
 
 void PackCache::begin_some() {
+  FetchBudget& fetching = memory().fetching;
   while (!waiting_.empty() && under_way_.size() < kRequestsMax) {
     RequestPtr request = waiting_.front();
-    if (!loop_.spawn(bringing_, bring(request)).ok()) return;  // Closed.
+    if (!fetching.take(*this, request->range.length)) return;
+    if (!loop_.spawn(bringing_, bring(request)).ok()) {  // Closed.
+      return fetching.give_back(request->range.length);
+    }
     under_way_.splice(under_way_.end(), waiting_, waiting_.begin());
   }
+  fetching.leave(*this);
 }
 
 Async<void> PackCache::bring(RequestPtr request) {
@@ -155,8 +163,9 @@ Async<void> PackCache::bring(RequestPtr request) {
   }
   request->ended = true;
   under_way_.remove(request);
-  expected_bytes_ -= request->range.length;
+  memory().expected -= request->range.length;
   ended_.notify_all();
+  memory().fetching.give_back(request->range.length);
   begin_some();
   co_return {};
 }

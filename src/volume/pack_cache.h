@@ -13,6 +13,7 @@
 #include "volume/disk_cache.h"
 #include "volume/node.h"
 #include "volume/range_reader.h"
+#include "volume/reader_memory.h"
 #include "volume/stored_ranges.h"
 
 namespace runnel::volume {
@@ -36,18 +37,18 @@ struct PackCacheCounts {
 // Threads:  the loop's only.
 // Lifetime: loop, disk and what `ranges` reads from outlive it. close() is awaited before
 //           destruction, when nobody is in read().
-// Limits:   `bytes_max` of what is in memory; half as many are expected at a time, and more are
-//           passed over.
-class PackCache {
+// Limits:   the memory's budgets of packs, of which half are expected at a time and more are passed
+//           over, and of what is on its way.
+class PackCache final : FetchBudget::Fetcher {
  public:
   static constexpr int kRequestsMax = 8;
   // Of what is on the disk this much is read at once, around what is wanted.
   static constexpr std::uint64_t kDiskWindow = 1 << 20;
 
   struct Options {
-    std::uint64_t bytes_max = 0;  // In memory.
-    DiskCache* disk = nullptr;    // None: there is none.
-    VolumeKey volume{};           // What the volume is called there.
+    std::shared_ptr<ReaderMemory> memory;
+    DiskCache* disk = nullptr;  // None: there is none.
+    VolumeKey volume{};         // What the volume is called there.
   };
   PackCache(async::EventLoop& loop, RangeReader ranges, Options options,
             const async::StopToken& stop);
@@ -66,6 +67,7 @@ class PackCache {
   Async<HeldBytes> read_anew(ObjectRange range);
   Async<void> close();
 
+  ReaderMemory& memory() { return *options_.memory; }
   std::uint64_t bytes() const { return ranges_.bytes(); }
   const PackCacheCounts& counts() const { return counts_; }
 
@@ -90,6 +92,7 @@ class PackCache {
   void prefer(const RequestPtr& request);
   Requests::iterator behind_waited();  // The first that is only expected.
   void begin_some();
+  void fetch_more() override { begin_some(); }
   Async<void> bring(RequestPtr request);
   Async<HeldBytes> bytes_of(RequestPtr request);
   Async<HeldBytes> fetch(ObjectRange range);
@@ -103,7 +106,6 @@ class PackCache {
   StoredRanges ranges_;
   Requests waiting_;  // For their turn, in this order.
   Requests under_way_;
-  std::uint64_t expected_bytes_ = 0;  // Of all requests.
   PackCacheCounts counts_;
 };
 

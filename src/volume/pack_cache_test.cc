@@ -1,5 +1,6 @@
 #include "volume/pack_cache.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::uint64_t kPackBytes = 1'000'000;
-constexpr std::uint64_t kPackCacheBytes = 400'000;
+constexpr std::size_t kPackCacheBytes = 400'000;
 
 // A store that notes what is read, and takes its time.
 class SlowReads final : public object::ForwardingStore {
@@ -73,7 +74,8 @@ class PackCacheTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore memory_;
   SlowReads store_{*loop_, memory_};
-  PackCache cache_{*loop_, {store_, "data/"}, {.bytes_max = kPackCacheBytes}, {}};
+  const std::shared_ptr<ReaderMemory> shared_ = std::make_shared<ReaderMemory>(kPackCacheBytes);
+  PackCache cache_{*loop_, {store_, "data/"}, {.memory = shared_}, {}};
 };
 
 TEST_F(PackCacheTest, FetchesOnceWithWhatIsAround) {
@@ -134,6 +136,28 @@ TEST_F(PackCacheTest, StaysWithinItsBytesAndReadsAgain) {
     }
   }
   EXPECT_EQ(store_.reads.size(), 40U);
+}
+
+// Two volumes of one process: what one keeps makes go what the other has not used for longest.
+TEST_F(PackCacheTest, SharesItsMemoryWithOtherVolumes) {
+  PackCache other(*loop_, {store_, "data/"}, {.memory = shared_}, {});
+  const auto read_other = [&](std::uint64_t offset) {
+    const ObjectRange wanted = range(offset, 100'000);
+    MUST(loop_->block_on(other.read(wanted, wanted)));
+  };
+  read(0, 100'000);
+  read(100'000, 100'000);
+  read(0, 100'000);
+  for (std::uint64_t offset = 200'000; offset < 500'000; offset += 100'000) read_other(offset);
+  EXPECT_EQ(cache_.bytes() + other.bytes(), kPackCacheBytes);
+  EXPECT_TRUE(cache_.has(range(0, 100'000))) << "it was used again";
+  EXPECT_FALSE(cache_.has(range(100'000, 100'000)));
+  for (std::uint64_t part = 0; part < 50; ++part) cache_.expect(range(part * 10'000, 5'000), 1);
+  other.expect(range(900'000, 100'000), 1);
+  read_other(600'000);
+  EXPECT_EQ(std::count(store_.reads.begin(), store_.reads.end(), 900'000), 0)
+      << "half of the memory is expected already";
+  MUST(loop_->block_on(other.close()));
 }
 
 TEST_F(PackCacheTest, OfAPackThatIsCutShortTheBeginningIsRead) {

@@ -10,11 +10,12 @@ ReadAhead::Advice ReadAhead::after_read(Inode file, std::uint64_t offset, std::u
   if (reader == nullptr) return begin(file, offset, end, false);
   const bool goes_on = offset <= reader->next + kSkipMax && reader->next <= offset + kSkipMax;
   if (!goes_on) return begin(file, offset, end, reader->window > 0);
-  if (end <= reader->next) return {};
+  if (end <= reader->next) return nothing_new(*reader);
   reader->next = end;
   if (reader->window == 0) reader->ahead = end;
   // More only when a quarter of what was told is read, so that few and large parts are fetched.
-  if (reader->window > 0 && end + reader->window * 3 / 4 < reader->ahead) return {};
+  const bool has_enough = reader->window > 0 && end + reader->window * 3 / 4 < reader->ahead;
+  if (has_enough) return nothing_new(*reader);
   reader->window = std::clamp(reader->window * kGrowth, kWindowMin, window_max_);
   return extend(*reader);
 }
@@ -32,8 +33,15 @@ ReadAhead::Advice ReadAhead::begin(Inode file, std::uint64_t offset, std::uint64
 
 ReadAhead::Advice ReadAhead::extend(Reader& reader) {
   Advice advice{std::max(reader.ahead, reader.next), reader.next + reader.window};
-  if (advice.end <= advice.begin) return {};
+  if (advice.end <= advice.begin) return nothing_new(reader);
   reader.ahead = advice.end;
+  advice.told = reader.ahead;
+  return advice;
+}
+
+ReadAhead::Advice ReadAhead::nothing_new(const Reader& reader) {
+  Advice advice;
+  if (reader.window > 0) advice.told = reader.ahead;
   return advice;
 }
 

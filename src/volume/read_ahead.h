@@ -29,8 +29,9 @@ class ReadAhead {
     // Of the file; empty: nothing new.
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    bool jumped = false;    // What was ahead of the earlier reads will not be wanted.
-    bool is_alone = false;  // Nothing beside it is likely to be wanted.
+    std::uint64_t told = 0;  // Up to here, with this; 0: nothing.
+    bool jumped = false;     // What was ahead of the earlier reads will not be wanted.
+    bool is_alone = false;   // Nothing beside it is likely to be wanted.
   };
   // After a read of [offset, offset + length).
   Advice after_read(Inode file, std::uint64_t offset, std::uint64_t length);
@@ -43,6 +44,7 @@ class ReadAhead {
   };
   Advice begin(Inode file, std::uint64_t offset, std::uint64_t end, bool jumped);
   static Advice extend(Reader& reader);
+  static Advice nothing_new(const Reader& reader);
 
   const std::uint64_t window_max_;
   RecentlyUsed<Inode, Reader> files_;

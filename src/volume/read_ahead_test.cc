@@ -33,6 +33,8 @@ TEST_F(ReadAheadTest, GrowsForWhoReadsInSequence) {
   const ReadAhead::Advice first = ahead_.after_read(kFile, 0, kRead);
   EXPECT_EQ(first.begin, kRead);
   EXPECT_EQ(first.end, kRead + ReadAhead::kWindowMin);
+  EXPECT_EQ(first.told, first.end);
+  EXPECT_EQ(ahead_.after_read(kFile, 0, kRead).told, first.end) << "nothing is new";
   const std::uint64_t end = read(kRead, 200 * kMebi);
   EXPECT_GE(end, 223 * kMebi) << "three quarters of a window at least are ahead";
   EXPECT_LE(end, 232 * kMebi) << "a window at most is ahead";

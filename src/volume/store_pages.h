@@ -7,6 +7,7 @@
 #include "async/stop_token.h"
 #include "object/object_store.h"
 #include "volume/bundle.h"
+#include "volume/reader_memory.h"
 #include "volume/recently_used.h"
 #include "volume/stored_ranges.h"
 #include "volume/tree.h"
@@ -18,20 +19,20 @@ namespace runnel::volume {
 // Contract: a page that is loaded as a root comes with all of its bundle before it, and one that is
 //           loaded below a branch with the next ones, by one request.
 // Threads:  the loop's only.
-// Lifetime: the store outlives it.
-// Limits:   pages of `memory_max` bytes are kept, and half as many bytes of what came with them.
+// Lifetime: store and memory outlive it.
+// Limits:   the memory's budgets of pages, and of bundles for what came with them.
 class StorePages final : public PageSource {
  public:
   static constexpr std::uint64_t kNeighbourBytesMax = 1 << 20;
 
-  StorePages(object::ObjectStore& store, std::string prefix, std::size_t memory_max,
+  StorePages(object::ObjectStore& store, std::string prefix, ReaderMemory& memory,
              async::StopToken stop, PageCheck check = PageCheck::kSum)
       : store_(store),
         prefix_(std::move(prefix)),
         stop_(std::move(stop)),
         check_(check),
-        pages_(memory_max),
-        fetched_(memory_max / 2) {}
+        pages_(memory.pages),
+        fetched_(memory.bundles) {}
 
   Async<PagePtr> load(PageRef ref) override;
   Async<PagePtr> load_root(PageRef ref) override;

@@ -45,14 +45,15 @@ struct HeldBytes {
 
 // Ranges of objects, as they are stored, of which the last used stay in memory.
 //
-// Threads: none of its own.
-// Limits:  `bytes_max`, or one range alone that is longer. Of ranges that overlap, one is found
-//          behind at most kOverlapsMax that begin later.
+// Threads:  none of its own.
+// Lifetime: the budget outlives it.
+// Limits:   the budget's, in bytes. Of ranges that overlap, one is found behind at most
+//           kOverlapsMax that begin later.
 class StoredRanges {
  public:
   static constexpr int kOverlapsMax = 16;
 
-  explicit StoredRanges(std::uint64_t bytes_max) : ranges_(bytes_max) {}
+  explicit StoredRanges(MemoryBudget& budget) : ranges_(budget) {}
 
   // The bytes of a range, when one that is kept has all of them.
   std::optional<HeldBytes> find(const ObjectRange& wanted);

@@ -16,7 +16,8 @@ ObjectId object(char name) {
 HeldBytes bytes(std::size_t size, char fill) { return HeldBytes::of(std::string(size, fill)); }
 
 TEST(StoredRanges, FindsWhatOneRangeHasWhole) {
-  StoredRanges ranges(1'000);
+  MemoryBudget budget(1'000);
+  StoredRanges ranges(budget);
   ranges.keep(object('a'), 100, HeldBytes::of("0123456789"));
   EXPECT_EQ(ranges.find({object('a'), 100, 10})->bytes, "0123456789");
   EXPECT_EQ(ranges.find({object('a'), 103, 2})->bytes, "34");
@@ -27,7 +28,8 @@ TEST(StoredRanges, FindsWhatOneRangeHasWhole) {
 }
 
 TEST(StoredRanges, OfTwoFromOnePlaceTheLongerOneStays) {
-  StoredRanges ranges(1'000);
+  MemoryBudget budget(1'000);
+  StoredRanges ranges(budget);
   ranges.keep(object('a'), 0, bytes(10, '1'));
   ranges.keep(object('a'), 0, bytes(20, '2'));
   ranges.keep(object('a'), 0, bytes(15, '3'));
@@ -36,7 +38,8 @@ TEST(StoredRanges, OfTwoFromOnePlaceTheLongerOneStays) {
 }
 
 TEST(StoredRanges, TheLastUsedStay) {
-  StoredRanges ranges(100);
+  MemoryBudget budget(100);
+  StoredRanges ranges(budget);
   for (const std::uint64_t offset : {0, 1'000, 2'000}) {
     ranges.keep(object('a'), offset, bytes(30, 'x'));
   }
@@ -52,7 +55,8 @@ TEST(StoredRanges, TheLastUsedStay) {
 }
 
 TEST(StoredRanges, OneThatIsDroppedIsGone) {
-  StoredRanges ranges(100);
+  MemoryBudget budget(100);
+  StoredRanges ranges(budget);
   ranges.keep(object('a'), 0, bytes(30, 'x'));
   ranges.drop({object('a'), 5, 30});
   EXPECT_TRUE(ranges.has({object('a'), 0, 30})) << "none has all of these";
@@ -62,7 +66,8 @@ TEST(StoredRanges, OneThatIsDroppedIsGone) {
 }
 
 TEST(StoredRanges, AShortOneHidesNoLongOneThatBeginsBefore) {
-  StoredRanges ranges(1'000);
+  MemoryBudget budget(1'000);
+  StoredRanges ranges(budget);
   ranges.keep(object('a'), 0, bytes(100, 'l'));
   ranges.keep(object('a'), 50, bytes(10, 's'));
   EXPECT_EQ(ranges.find({object('a'), 55, 20})->bytes, std::string(20, 'l'));

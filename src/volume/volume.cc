@@ -57,7 +57,8 @@ Volume::Volume(VolumeContext context, std::string name)
     : context_(std::move(context)),
       name_(std::move(name)),
       prefix_(name_ + "/"),
-      pages_(std::make_unique<StorePages>(context_.store, prefix_, kPagesMemory, context_.stop)),
+      pages_(
+          std::make_unique<StorePages>(context_.store, prefix_, *context_.memory, context_.stop)),
       head_(std::make_unique<HeadRegister>(context_.store, context_.random, name_, context_.stop)) {
 }
 
@@ -114,7 +115,7 @@ Result<void> Volume::read_from_bases() {
   std::vector<std::string> prefixes{prefix_};
   for (const std::string& base : bases) prefixes.push_back(base + "/");
   layers_ = std::make_shared<LayeredStore>(context_.store, std::move(prefixes));
-  pages_ = std::make_unique<StorePages>(*layers_, prefix_, kPagesMemory, context_.stop);
+  pages_ = std::make_unique<StorePages>(*layers_, prefix_, *context_.memory, context_.stop);
   return {};
 }
 

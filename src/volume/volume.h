@@ -17,6 +17,7 @@
 #include "volume/manifest.h"
 #include "volume/processes.h"
 #include "volume/range_reader.h"
+#include "volume/reader_memory.h"
 #include "volume/store_pages.h"
 
 namespace runnel::volume {
@@ -29,6 +30,8 @@ struct VolumeContext {
   async::StopToken stop;
   object::StoreFinder* others = nullptr;  // Of linked objects; none: they are not read.
   const Processes& processes = real_processes();
+  // Of all volumes that are opened with it.
+  std::shared_ptr<ReaderMemory> memory = std::make_shared<ReaderMemory>();
 };
 
 // A volume in its store: its head, its versions, and how a version is added. docs/design/volume.md.
@@ -41,8 +44,6 @@ struct VolumeContext {
 // Lifetime: what the context refers to outlives it.
 class Volume {
  public:
-  static constexpr std::size_t kPagesMemory = 32 << 20;
-
   // kConflict when there is one of the name already; kUnsupported when the store ignores
   // conditions.
   static Async<Volume> create(VolumeContext context, std::string name);
@@ -120,6 +121,7 @@ class Volume {
   // Of the chunks and linked objects of its files.
   RangeReader ranges();
   PageSource& pages() { return *pages_; }
+  const std::shared_ptr<ReaderMemory>& memory() const { return context_.memory; }
   env::Random& random() { return context_.random; }
   Time wall() const { return context_.clock.wall(); }
   const Processes& processes() const { return context_.processes; }

@@ -11,13 +11,12 @@ Async<void> warm(Snapshot& snapshot) {
 }
 
 Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
-                            PackMemory memory, std::function<Async<void>(PackCache&)> work,
+                            DiskCache* disk, std::function<Async<void>(PackCache&)> work,
                             async::StopToken stop) {
-  PackCache cache(loop, volume.ranges(),
-                  {.bytes_max = memory.bytes_max,
-                   .disk = memory.disk,
-                   .volume = volume_key_of(snapshot.manifest().uuid)},
-                  stop);
+  PackCache cache(
+      loop, volume.ranges(),
+      {.memory = volume.memory(), .disk = disk, .volume = volume_key_of(snapshot.manifest().uuid)},
+      stop);
   const Result<void> done = co_await work(cache);
   MUST(co_await cache.close());
   co_return done;

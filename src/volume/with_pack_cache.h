@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 
 #include "async/event_loop.h"
@@ -12,19 +11,13 @@
 
 namespace runnel::volume {
 
-// Where ranges of packs are kept that were read.
-struct PackMemory {
-  std::uint64_t bytes_max = 0;
-  DiskCache* disk = nullptr;  // None: only in memory.
-};
-
 // Brings the top of a version's index, by one request, before anybody asks for it.
 Async<void> warm(Snapshot& snapshot);
 
-// Does the work with a cache of the volume's packs, which is closed afterwards. `stop` ends what
-// waits for the cache; the work ends by itself.
+// Does the work with a cache of the volume's packs, in its memory and on `disk`, where there is
+// one. The cache is closed afterwards. `stop` ends what waits for it; the work ends by itself.
 Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
-                            PackMemory memory, std::function<Async<void>(PackCache&)> work,
+                            DiskCache* disk, std::function<Async<void>(PackCache&)> work,
                             async::StopToken stop);
 
 }  // namespace runnel::volume

@@ -36,8 +36,8 @@ class WithPackCacheTest : public ::testing::Test {
   }
   Result<void> use(CacheUser& user, const async::StopToken& stop) {
     return loop_->block_on(with_pack_cache(
-        *loop_, volume_, snapshot_, {.bytes_max = 1 << 20},
-        [&user](PackCache& cache) { return user.use(cache); }, stop));
+        *loop_, volume_, snapshot_, nullptr, [&user](PackCache& cache) { return user.use(cache); },
+        stop));
   }
   // An object of the volume, as packs are.
   ObjectRange put(const std::string& bytes) {

@@ -58,8 +58,7 @@ class Reach::Pages {
       layers_ = std::make_unique<volume::LayeredStore>(direct_, prefixes_);
       store = layers_.get();
     }
-    constexpr std::size_t kMemory = 8 << 20;
-    pages_ = std::make_unique<volume::StorePages>(*store, prefixes_.front(), kMemory,
+    pages_ = std::make_unique<volume::StorePages>(*store, prefixes_.front(), memory_,
                                                   async::StopToken());
   }
 
@@ -78,6 +77,7 @@ class Reach::Pages {
   const std::vector<std::string> prefixes_;
   DirectStore direct_;
   std::unique_ptr<volume::LayeredStore> layers_;
+  volume::ReaderMemory memory_;
   std::unique_ptr<volume::StorePages> pages_;
 };
 

@@ -13,13 +13,14 @@ namespace runnel::library::testing {
 // The newest version of a stored volume, with a reader on the volume's own loop.
 class ReadVolume {
  public:
-  static constexpr std::uint64_t kMemory = 64 << 20;
+  static constexpr std::size_t kMemory = 64 << 20;
 
   explicit ReadVolume(StoredVolume& stored)
       : stored_(stored),
         volume_(stored.open()),
         snapshot_(stored.run(volume_.snapshot("latest"))),
-        cache_(stored.loop(), volume_.ranges(), {.bytes_max = kMemory}, {}),
+        cache_(stored.loop(), volume_.ranges(),
+               {.memory = std::make_shared<volume::ReaderMemory>(kMemory)}, {}),
         reader_(snapshot_, cache_) {}
   ~ReadVolume() { MUST(stored_.loop().block_on(cache_.close())); }
   ReadVolume(const ReadVolume&) = delete;
