@@ -58,6 +58,7 @@ Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
       const Result<ObjectRange> more = co_await with_neighbours(snapshot_, file, extent);
       if (more.ok()) with = *more;
     }
+    if (is_short && extent.is_packed()) (void)co_await expect_part_behind(file, extent, *with);
     pieces.push_back(CO_TRY(co_await piece(extent, with, std::max(begin, offset) - begin,
                                            std::min(begin + extent.length, end) - begin)));
   }
@@ -147,6 +148,22 @@ Async<void> FileReader::expect_objects_from(Inode file, ObjectRange range) {
       }
     }
   }
+  co_return {};
+}
+
+// Who reads two files of a part in order goes on to the next part. The one that is read goes first.
+Async<void> FileReader::expect_part_behind(Inode file, Extent extent, ObjectRange range) {
+  const Place place(extent.pack, extent.offset / kFetchBytesMax);
+  const InPart* const known = parts_.find(place);
+  InPart now = known == nullptr ? InPart() : *known;
+  const bool goes_on = now.last != 0 && file > now.last && file - now.last <= kFilesSkipped;
+  const bool is_news = goes_on && !now.is_told;
+  now = {file, now.is_told || goes_on};
+  parts_.keep(place, now, 1);
+  if (!is_news) co_return {};
+  if (!cache_.has(range)) cache_.expect(range, file);
+  const auto behind = CO_TRY(co_await part_behind(snapshot_, file, extent));
+  if (behind && !cache_.has(*behind)) cache_.expect(*behind, file);
   co_return {};
 }
 

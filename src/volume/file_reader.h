@@ -15,7 +15,7 @@
 namespace runnel::volume {
 
 // Reads parts of files of one version, as a mount and the library do: small files come with their
-// neighbours, long ones ahead of who reads them in sequence; of objects that are linked and small,
+// neighbours, and the next part of a pack ahead of who reads them in order; long ones ahead of who reads them in sequence; of objects that are linked and small,
 // those that follow come ahead of who reads one after another.
 //
 // Contract: bytes are given when they are what the index's sums say, or of the object that was
@@ -27,6 +27,8 @@ class FileReader {
  public:
   static constexpr std::size_t kExtentsMax = 100'000;
   static constexpr std::uint64_t kWindowMax = 32 << 20;  // Ahead of one reader.
+  static constexpr std::size_t kPartsMax = 64;           // In which files are read in order.
+  static constexpr Inode kFilesSkipped = 8;              // At most, by who reads in order.
   static constexpr Inode kObjectsAhead = 32;
   static constexpr Inode kObjectsSkipped = 8;  // At most, by who reads one after another.
 
@@ -34,6 +36,7 @@ class FileReader {
       : snapshot_(snapshot),
         cache_(cache),
         ahead_(kWindowMax),
+        parts_(kPartsMax),
         layouts_(kExtentsMax),
         decoded_(cache.memory().decoded) {}
 
@@ -63,6 +66,8 @@ class FileReader {
   bool is_near(const Layout& layout, Span span) const;
   void expect(Inode file, const Layout& layout, Span span);
   Async<void> expect_objects_from(Inode file, ObjectRange range);
+  // The short file is about to be read together with `range`.
+  Async<void> expect_part_behind(Inode file, Extent extent, ObjectRange range);
   // [from, until) of a chunk, which is fetched with all of `with`; none: with as little as can be
   // checked.
   Async<HeldBytes> piece(Extent extent, std::optional<ObjectRange> with, std::uint64_t from,
@@ -74,6 +79,12 @@ class FileReader {
   Snapshot& snapshot_;
   PackCache& cache_;
   ReadAhead ahead_;
+  // How far a part of a pack was read.
+  struct InPart {
+    Inode last = 0;        // The file that was read last.
+    bool is_told = false;  // Whether the next part is expected.
+  };
+  RecentlyUsed<Place, InPart> parts_;
   Inode last_object_ = 0;  // The small one that was read last.
   RecentlyUsed<Inode, LayoutPtr> layouts_;
   RecentlyUsed<Place, HeldBytes> decoded_;

@@ -159,6 +159,29 @@ TEST_F(FileReaderTest, SmallFilesComeWithTheirNeighbours) {
   EXPECT_LE(requests() - before, 1 + 3) << "12 MB in parts of 8 MiB, of one pack or two";
 }
 
+TEST_F(FileReaderTest, TheNextPartComesAheadOfWhoReadsSmallFilesInOrder) {
+  const auto name = [](int number) { return "f/" + std::to_string(10'000 + number); };
+  for (int number = 0; number < 2'000; ++number) {
+    write(name(number), random_bytes(12'000, static_cast<std::uint64_t>(number)));
+  }
+  open();
+  const auto requests_of = [&](const std::vector<int>& numbers) {
+    const std::int64_t before = requests();
+    for (const int number : numbers) {
+      EXPECT_EQ(read(inode(name(number)), 0, 20'000), files_[name(number)]);
+    }
+    MUST(loop_->block_on(loop_->sleep(Duration::millis(50))));
+    return requests() - before;
+  };
+  requests_of({0});
+  EXPECT_EQ(requests_of({1, 2}), 1) << "the next 8 MiB";
+  EXPECT_EQ(requests_of({800, 1'300}), 0) << "are here";
+  EXPECT_EQ(requests_of({801, 802}), 1) << "where it is read on";
+  open_reader();
+  requests_of({0});
+  EXPECT_EQ(requests_of({500, 100, 300}), 0) << "who reads in no order needs nothing more";
+}
+
 TEST_F(FileReaderTest, LongFilesComeAheadOfTheirReader) {
   write("long", random_bytes(24 << 20, 3));
   open();

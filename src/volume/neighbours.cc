@@ -1,6 +1,9 @@
 #include "volume/neighbours.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "volume/fetch_plan.h"
 
@@ -20,9 +23,12 @@ class Part {
   // Whether one of them is in the part.
   bool add(const std::vector<Snapshot::Stored>& files) {
     bool is_in = false;
-    for (const Snapshot::Stored& file : files) {
-      for (const Extent& extent : file.extents) is_in = add(extent) || is_in;
-    }
+    for (const Snapshot::Stored& file : files) is_in = add(file) || is_in;
+    return is_in;
+  }
+  bool add(const Snapshot::Stored& file) {
+    bool is_in = false;
+    for (const Extent& extent : file.extents) is_in = add(extent) || is_in;
     return is_in;
   }
 
@@ -67,6 +73,27 @@ Async<ObjectRange> with_neighbours(Snapshot& snapshot, Inode file, Extent chunk)
   CO_TRY(co_await add_behind(snapshot, file, part));
   CO_TRY(co_await add_before(snapshot, file, part));
   co_return part.range();
+}
+
+Async<std::optional<ObjectRange>> part_behind(Snapshot& snapshot, Inode file, Extent chunk) {
+  Part part(chunk);
+  std::optional<Snapshot::Stored> behind;  // The first one after the last in the part.
+  for (int step = 0; step < kStepsMax; ++step, file += kInodesAtOnce) {
+    bool is_in = false;
+    for (Snapshot::Stored& next :
+         CO_TRY(co_await snapshot.stored_from(file, file + kInodesAtOnce, kRecordsMax))) {
+      if (part.add(next)) {
+        is_in = true;
+        behind.reset();
+      } else if (!behind && next.extents.size() == 1 && next.extents.front().is_packed()) {
+        behind = std::move(next);
+      }
+    }
+    if (!is_in) break;
+  }
+  if (!behind) co_return std::optional<ObjectRange>();
+  co_return std::optional(
+      CO_TRY(co_await with_neighbours(snapshot, behind->inode, behind->extents.front())));
 }
 
 }  // namespace runnel::volume

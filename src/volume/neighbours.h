@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "async/async.h"
 #include "volume/snapshot.h"
 #include "volume/stored_ranges.h"
@@ -10,5 +12,8 @@ namespace runnel::volume {
 // have there, of neighbours in the index, which were put together, up to kFetchBytesMax. All of
 // these files get the same part, as long as they are in one part of that size.
 Async<ObjectRange> with_neighbours(Snapshot& snapshot, Inode file, Extent chunk);
+// The same of the next short file of another part: what comes after it for who reads in the order
+// of the index. None at the end.
+Async<std::optional<ObjectRange>> part_behind(Snapshot& snapshot, Inode file, Extent chunk);
 
 }  // namespace runnel::volume

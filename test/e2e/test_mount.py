@@ -504,6 +504,24 @@ def test_a_warm_up_brings_a_version_into_the_cache_before_it_is_read(runnel, dat
     assert "these files have more" in runnel.err and "cache-size" in runnel.err
 
 
+def test_a_server_gives_its_memory_back_when_nobody_reads(runnel, mounts, tmp_path):
+    source = tree(tmp_path / "source", {"long": os.urandom(150_000_000)})
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data")
+    folder = mounts.make("data")
+
+    def resident_mb():
+        status = pathlib.Path(f"/proc/{mounts.server()}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+
+    idle = resident_mb()
+    assert (folder / "long").read_bytes() == (source / "long").read_bytes()
+    full = resident_mb()
+    assert full > idle + 80, "else there is nothing to give back"
+    runnel.until(lambda: resident_mb() < idle + 12, timeout=30)
+    assert read_anew(folder / "long") == (source / "long").read_bytes()
+
+
 def test_a_cache_folder_is_refused_when_it_is_no_cache(runnel, data, mounts, tmp_path):
     folder = tmp_path / "mnt"
     folder.mkdir()
