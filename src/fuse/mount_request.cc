@@ -213,13 +213,15 @@ Result<MountRequest> parse_request(std::string_view text) {
   json::Value document = TRY(json::parse(text));
   if (!document.is_object()) return no_request();
   Names known;
-  MountRequest request;
+  const MountRequest request;
   model::Fields<MountRequest>::visit(known, request);
   std::erase_if(document.as_object(),
                 [&known](const auto& member) { return !known.all.contains(member.first); });
-  request = TRY(model::read_record<MountRequest>(document));
-  if (request.format > MountRequest::kFormat) return later_format(request.format);
-  return request;
+  const json::Value* const format = document.find("format");
+  const bool is_later =
+      format != nullptr && format->is_int() && format->as_int() > MountRequest::kFormat;
+  if (is_later) return later_format(format->as_int());
+  return model::read_record<MountRequest>(document);
 }
 
 Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::StopToken stop) {

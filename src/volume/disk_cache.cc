@@ -63,10 +63,13 @@ Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, Object
 }
 
 bool DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
-                     std::shared_ptr<const env::AlignedBytes> bytes) {
+                     std::shared_ptr<const env::AlignedBytes> bytes, Waits waits) {
   if (failed_) return false;
   if (map_.has(volume, range)) return true;
-  if (writes_.size() >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return false;
+  const bool is_waited_for = waits == Waits::kYes;
+  const std::size_t writes_max = is_waited_for ? kWritesMax : kWritesMax / 2;
+  const std::uint64_t bytes_max = is_waited_for ? kWritingMax : kWritingMax - kWaitedFor;
+  if (writes_.size() >= writes_max || writing_bytes_ + range.length > bytes_max) return false;
   const auto placed = map_.place(volume, range);
   if (!placed) return false;
   map_.hold(placed->slot.segment);

@@ -31,6 +31,8 @@ namespace runnel::volume {
 class DiskCache {
  public:
   static constexpr std::uint64_t kWritingMax = 64 << 20;
+  // Of these for who waits for room: who keeps what it has read anyway passes over what has none.
+  static constexpr std::uint64_t kWaitedFor = kWritingMax / 2;
   static constexpr std::size_t kWritesMax = 256;
 
   struct Options {
@@ -52,8 +54,9 @@ class DiskCache {
   // Bytes of a slot: a part of its range, that begins at a multiple of AlignedBytes::kAlign in it.
   Async<std::shared_ptr<env::AlignedBytes>> read(CacheSlot slot, ObjectRange part);
   // Writes it in the background, unless it is here. False when the cache is busy or has failed.
+  enum class Waits : std::uint8_t { kNo, kYes };
   bool keep(const VolumeKey& volume, const ObjectRange& range,
-            std::shared_ptr<const env::AlignedBytes> bytes);
+            std::shared_ptr<const env::AlignedBytes> bytes, Waits waits = Waits::kNo);
   // What is here of it is wrong.
   void drop(const CacheSlot& slot);
   // Waits until what is to be kept by now is written, or is known not to be.

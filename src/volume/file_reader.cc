@@ -94,17 +94,16 @@ FileReader::Span FileReader::span_of(const Layout& layout, std::uint64_t from,
 
 bool FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offset,
                             std::uint64_t length) {
-  const ReadAhead::Advice advice = ahead_.after_read(file, offset, length);
+  ReadAhead::Advice advice = ahead_.after_read(file, offset, length);
   if (advice.jumped) cache_.forget(file);
   if (advice.is_alone) return true;
   const std::uint64_t until = std::min(offset + length, layout.size);
   const Span wanted = span_of(layout, offset, until);
   // What was told may have had to go before it was read, as when the reader has paused.
-  const bool is_lost = !is_near(layout, wanted);
+  if (advice.was_told && !is_near(layout, wanted)) advice = ahead_.tell_again(file, until);
   expect(file, layout, wanted);
-  const std::uint64_t from = is_lost ? until : advice.begin;
-  const std::uint64_t end = std::min(is_lost ? advice.told : advice.end, layout.size);
-  if (from < end) expect(file, layout, span_of(layout, from, end));
+  const std::uint64_t end = std::min(advice.end, layout.size);
+  if (advice.begin < end) expect(file, layout, span_of(layout, advice.begin, end));
   return false;
 }
 

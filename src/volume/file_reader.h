@@ -15,8 +15,9 @@
 namespace runnel::volume {
 
 // Reads parts of files of one version, as a mount and the library do: small files come with their
-// neighbours, and the next part of a pack ahead of who reads them in order; long ones ahead of who reads them in sequence; of objects that are linked and small,
-// those that follow come ahead of who reads one after another.
+// neighbours, and the next part of a pack ahead of who reads them in order; long ones ahead of who
+// reads them in sequence; of objects that are linked and small, those that follow come ahead of who
+// reads one after another.
 //
 // Contract: bytes are given when they are what the index's sums say, or of the object that was
 //           linked; else kCorrupt names the pack or the object.

@@ -213,6 +213,21 @@ TEST_F(FileReaderTest, WhatHadToGoComesAheadOfItsReaderAgain) {
   EXPECT_LE(requests() - before, 12) << "parts of 4 MiB, and not a request for each read";
 }
 
+// Who reads slower than what is ahead of him goes.
+TEST_F(FileReaderTest, ASlowReaderFetchesLittleTwice) {
+  write("long", random_bytes(96 << 20, 3));
+  open();
+  const Inode file = inode("long");
+  constexpr std::uint64_t kStep = 2 << 20;
+  const std::int64_t before = store_.meter().read.bytes;
+  for (std::uint64_t offset = 0; offset < 96 << 20; offset += kStep) {
+    ASSERT_EQ(read(file, offset, kStep), files_["long"].substr(offset, kStep));
+    MUST(loop_->block_on(loop_->sleep(Duration::millis(2))));
+    cache_->memory().packs.drop_unused(3);
+  }
+  EXPECT_LE(store_.meter().read.bytes - before, (96 << 20) * 3 / 2);
+}
+
 TEST_F(FileReaderTest, WhoJumpsAboutFetchesLittle) {
   write("long", random_bytes(24 << 20, 3));
   open();

@@ -67,7 +67,7 @@ bool PackCache::goes_to_disk(const ObjectRange& range) const {
 
 void PackCache::expect(const ObjectRange& range, Inode file) {
   if (is_near(range)) return;
-  if (memory().expected + range.length > memory().packs.size_max() / 2) return;
+  if (expected_bytes_ + range.length > memory().packs.size_max() / 2) return;
   RequestPtr request = make_request(range, range);
   request->file = file;
   waiting_.push_back(std::move(request));
@@ -80,10 +80,9 @@ void PackCache::forget(Inode file) {
       ++request;
       continue;
     }
-    memory().expected -= (*request)->range.length;
+    expected_bytes_ -= (*request)->range.length;
     request = waiting_.erase(request);
   }
-  if (waiting_.empty()) memory().fetching.leave(*this);
 }
 
 void PackCache::distrust(const ObjectRange& range) {
@@ -96,15 +95,19 @@ void PackCache::distrust(const ObjectRange& range) {
 Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
   distrust(range);
   HeldBytes bytes = CO_TRY(co_await fetch(range));
-  ranges_.keep(range.object, range.offset, bytes);
+  keep(range, bytes);
   co_return bytes;
+}
+
+// It takes whole pages, however short it is.
+void PackCache::keep(const ObjectRange& range, const HeldBytes& bytes) {
+  const std::size_t taken = env::AlignedBytes::rounded(bytes.bytes.size());
+  ranges_.keep(range.object, range.offset, bytes, taken);
 }
 
 Async<void> PackCache::close() {
   stop_.stop();
-  for (const RequestPtr& request : waiting_) memory().expected -= request->range.length;
   waiting_.clear();
-  memory().fetching.leave(*this);
   co_return co_await bringing_.close();
 }
 
@@ -124,7 +127,7 @@ PackCache::RequestPtr PackCache::make_request(const ObjectRange& wanted, const O
   request->range = with;
   if (goes_to_disk(wanted)) request->slot = options_.disk->find(options_.volume, wanted);
   if (request->slot) request->range = window_of(*request->slot, wanted);
-  memory().expected += request->range.length;
+  expected_bytes_ += request->range.length;
   return request;
 }
 
@@ -141,31 +144,25 @@ PackCache::Requests::iterator PackCache::behind_waited() {
 }
 
 void PackCache::begin_some() {
-  FetchBudget& fetching = memory().fetching;
   while (!waiting_.empty() && under_way_.size() < kRequestsMax) {
     RequestPtr request = waiting_.front();
-    if (!fetching.take(*this, request->range.length)) return;
-    if (!loop_.spawn(bringing_, bring(request)).ok()) {  // Closed.
-      return fetching.give_back(request->range.length);
-    }
+    if (!loop_.spawn(bringing_, bring(request)).ok()) return;  // Closed.
     under_way_.splice(under_way_.end(), waiting_, waiting_.begin());
   }
-  fetching.leave(*this);
 }
 
 Async<void> PackCache::bring(RequestPtr request) {
   Result<HeldBytes> bytes = co_await bytes_of(request);
   if (bytes.ok()) {
     request->bytes = *std::move(bytes);
-    ranges_.keep(request->range.object, request->range.offset, request->bytes);
+    keep(request->range, request->bytes);
   } else {
     request->error = bytes.error();
   }
   request->ended = true;
   under_way_.remove(request);
-  memory().expected -= request->range.length;
+  expected_bytes_ -= request->range.length;
   ended_.notify_all();
-  memory().fetching.give_back(request->range.length);
   begin_some();
   co_return {};
 }

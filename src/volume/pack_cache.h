@@ -37,9 +37,9 @@ struct PackCacheCounts {
 // Threads:  the loop's only.
 // Lifetime: loop, disk and what `ranges` reads from outlive it. close() is awaited before
 //           destruction, when nobody is in read().
-// Limits:   the memory's budgets of packs, of which half are expected at a time and more are passed
-//           over, and of what is on its way.
-class PackCache final : FetchBudget::Fetcher {
+// Limits:   the memory's budget of packs; half as many bytes are expected at a time, and more are
+//           passed over.
+class PackCache {
  public:
   static constexpr int kRequestsMax = 8;
   // Of what is on the disk this much is read at once, around what is wanted.
@@ -82,6 +82,7 @@ class PackCache final : FetchBudget::Fetcher {
     bool ended = false;
   };
   void distrust(const ObjectRange& range);
+  void keep(const ObjectRange& range, const HeldBytes& bytes);
   bool goes_to_disk(const ObjectRange& range) const;
 
   using RequestPtr = std::shared_ptr<Request>;
@@ -92,7 +93,6 @@ class PackCache final : FetchBudget::Fetcher {
   void prefer(const RequestPtr& request);
   Requests::iterator behind_waited();  // The first that is only expected.
   void begin_some();
-  void fetch_more() override { begin_some(); }
   Async<void> bring(RequestPtr request);
   Async<HeldBytes> bytes_of(RequestPtr request);
   Async<HeldBytes> fetch(ObjectRange range);
@@ -106,6 +106,7 @@ class PackCache final : FetchBudget::Fetcher {
   StoredRanges ranges_;
   Requests waiting_;  // For their turn, in this order.
   Requests under_way_;
+  std::uint64_t expected_bytes_ = 0;  // Of all requests.
   PackCacheCounts counts_;
 };
 

@@ -29,22 +29,26 @@ class ReadAhead {
     // Of the file; empty: nothing new.
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t told = 0;  // Up to here, with this; 0: nothing.
-    bool jumped = false;     // What was ahead of the earlier reads will not be wanted.
-    bool is_alone = false;   // Nothing beside it is likely to be wanted.
+    bool was_told = false;  // What is read was told before.
+    bool jumped = false;    // What was ahead of the earlier reads will not be wanted.
+    bool is_alone = false;  // Nothing beside it is likely to be wanted.
   };
   // After a read of [offset, offset + length).
   Advice after_read(Inode file, std::uint64_t offset, std::uint64_t length);
+  // After one up to `end` of what was told and had to go before it was read: what follows is told
+  // anew, and less at a time from now on.
+  Advice tell_again(Inode file, std::uint64_t end);
 
  private:
   struct Reader {
     std::uint64_t next = 0;    // Where the reads so far have ended.
     std::uint64_t window = 0;  // Bytes to be ahead of that; 0: it jumps about.
     std::uint64_t ahead = 0;   // Up to here was told.
+    std::uint64_t most = 0;    // Of the window: what is read before it has to go.
   };
   Advice begin(Inode file, std::uint64_t offset, std::uint64_t end, bool jumped);
+  static Advice go_on(Reader& reader, std::uint64_t end);
   static Advice extend(Reader& reader);
-  static Advice nothing_new(const Reader& reader);
 
   const std::uint64_t window_max_;
   RecentlyUsed<Inode, Reader> files_;

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "volume/fetch_budget.h"
 #include "volume/memory_budget.h"
 
 namespace runnel::volume {
@@ -13,13 +11,13 @@ namespace runnel::volume {
 //
 // Threads:  one loop's only.
 // Lifetime: who reads with it goes first.
-// Limits:   the sum of the budgets, and what is held by who reads at the moment.
+// Limits:   the sum of the budgets, what is on its way to each volume, and what is held by who
+//           reads at the moment.
 struct ReaderMemory {
   static constexpr std::size_t kPages = 32 << 20;
   static constexpr std::size_t kBundles = 16 << 20;
   static constexpr std::size_t kPacks = 128 << 20;
   static constexpr std::size_t kDecoded = 16 << 20;
-  static constexpr std::uint64_t kFetching = 64 << 20;
 
   explicit ReaderMemory(std::size_t packs_max = kPacks) : packs(packs_max) {}
 
@@ -27,8 +25,6 @@ struct ReaderMemory {
   MemoryBudget bundles{kBundles};  // and what came with them.
   MemoryBudget packs;              // Ranges of them, as they are stored.
   MemoryBudget decoded{kDecoded};  // Chunks that were compressed.
-  FetchBudget fetching{kFetching};
-  std::uint64_t expected = 0;  // Bytes of what is to be in `packs` soon: half of it at most.
 
   std::size_t size() const { return pages.size() + bundles.size() + packs.size() + decoded.size(); }
 };

@@ -19,12 +19,12 @@ std::optional<HeldBytes> StoredRanges::find(const ObjectRange& wanted) {
   return ranges_.find(*place)->part(wanted.offset - begin, wanted.length);
 }
 
-void StoredRanges::keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes) {
+void StoredRanges::keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes,
+                        std::size_t taken) {
   const Place place(object, offset);
   const HeldBytes* const same = ranges_.peek(place);
   if (same != nullptr && same->bytes.size() >= bytes.bytes.size()) return;
-  const std::size_t size = bytes.bytes.size();
-  ranges_.keep(place, std::move(bytes), size);
+  ranges_.keep(place, std::move(bytes), taken);
 }
 
 void StoredRanges::drop(const ObjectRange& wanted) {

@@ -58,8 +58,12 @@ class StoredRanges {
   // The bytes of a range, when one that is kept has all of them.
   std::optional<HeldBytes> find(const ObjectRange& wanted);
   bool has(const ObjectRange& wanted) const;
-  // The bytes of `object` from `offset` on.
-  void keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes);
+  // The bytes of `object` from `offset` on, which take so many of the budget.
+  void keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes, std::size_t taken);
+  void keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes) {
+    const std::size_t taken = bytes.bytes.size();
+    keep(object, offset, std::move(bytes), taken);
+  }
   void drop(const ObjectRange& wanted);  // The range that has all of them.
   std::uint64_t bytes() const { return ranges_.size(); }
 

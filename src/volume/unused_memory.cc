@@ -11,11 +11,11 @@ void UnusedMemory::wait() {
 // Pages of indices stay: they are few, and who needs one waits for a request to the store. The
 // allocator keeps what is freed below something that is still used, until it is told.
 void UnusedMemory::look() {
-  const std::size_t before = memory_.size();
   for (MemoryBudget* const budget : {&memory_.bundles, &memory_.packs, &memory_.decoded}) {
     budget->drop_unused(kLooks);
   }
-  if (memory_.size() < before) malloc_trim(0);
+  if (memory_.size() < before_) malloc_trim(0);
+  before_ = memory_.size();
   wait();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "async/event_loop.h"
 #include "base/units.h"
 #include "volume/reader_memory.h"
@@ -28,6 +30,7 @@ class UnusedMemory {
 
   ReaderMemory& memory_;
   async::Timer next_;
+  std::size_t before_ = 0;  // At the last look.
 };
 
 }  // namespace runnel::volume

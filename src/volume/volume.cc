@@ -179,7 +179,9 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   // Unheld, a version is read until gc drops it.
   const bool cannot_hold =
       !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
-  if (!cannot_hold) {
+  if (cannot_hold) {
+    place = CO_TRY(place_of(place.version));  // It may have been packed anew since.
+  } else {
     session_.emplace(CO_TRY(std::move(held)));
     place.key = session_->session().record().pin;
   }

@@ -157,9 +157,8 @@ class WarmingUp {
     const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
     CO_TRY(co_await volume_.ranges().read(range, bytes->span(), stop_));
     done_.fetched += static_cast<std::int64_t>(range.length);
-    // There is room once what waits is written, unless readers, who keep what they read, too, are
-    // first.
-    while (!cache_.keep(key_, range, bytes) && cache_.is_writing()) {
+    // Others that come at the same time have room beside it, once what waited is written.
+    while (!cache_.keep(key_, range, bytes, DiskCache::Waits::kYes) && cache_.is_writing()) {
       CO_TRY(co_await cache_.settle(stop_));
     }
     co_return {};
