@@ -212,6 +212,27 @@ TEST(Devices, AStrangerIsNotForgottenBeforeItsEnd) {
   }
 }
 
+// Of a gang one rank ends before the others.
+TEST(Devices, AStrangerIsNotForgottenWithTheFirstOfItsRanks) {
+  BrainHarness harness;
+  harness.devices = 2;
+  harness.join("gpu", 8);
+  const JobId job = harness.submit({with_devices(1)});
+  const auto lost = BrainHarness::ref(job, 0, 0);
+  harness.lose("gpu");
+  model::RankReport second = runs(lost, harness.now);
+  second.rank = 1;
+  harness.rejoin("gpu", "1", {runs(lost, harness.now), second});
+  const Reconciler reconciler(Epoch(1), harness.brain.state());
+  const auto forgotten = [&] {
+    return reconciler.forget(harness.brain.state(), NodeId("gpu"), {lost}).forget;
+  };
+  harness.ended("gpu", lost);
+  EXPECT_TRUE(forgotten().empty()) << "another rank runs there";
+  harness.ended("gpu", lost, 0, 1);
+  EXPECT_EQ(forgotten(), std::vector<model::AttemptRef>{lost});
+}
+
 // It waits on the node: neither started anew nor told as running.
 TEST(Devices, AnAttemptThatWaitsOnItsNodeIsThere) {
   BrainHarness harness;

@@ -40,6 +40,18 @@ std::map<model::AttemptRef, bool> running_by_attempt(std::span<const model::Rank
   return attempts;
 }
 
+// Their ends are waited for: whoever is forgotten while it runs never tells of its end.
+void keep_strangers(const State& state, model::NodeOrders& orders) {
+  const auto node = state.nodes.find(orders.node);
+  if (node == state.nodes.end()) return;
+  const std::vector<model::RankRef>& strangers = node->second.strangers;
+  std::erase_if(orders.forget, [&](const model::AttemptRef& attempt) {
+    const auto first =
+        std::lower_bound(strangers.begin(), strangers.end(), model::RankRef{attempt, 0});
+    return first != strangers.end() && first->attempt == attempt;
+  });
+}
+
 }  // namespace
 
 // Sorts what one run of events calls for by node.
@@ -87,7 +99,7 @@ class Reconciler::Collector {
     std::vector<model::NodeOrders> all;
     for (auto& [node, orders] : orders_) {
       if (!is_up(state_, node)) continue;
-      keep_strangers(orders);
+      keep_strangers(state_, orders);
       if (!empty(orders)) all.push_back(std::move(orders));
     }
     return all;
@@ -98,16 +110,6 @@ class Reconciler::Collector {
     auto found = reconciler_.lanes_.find(lane);
     CHECK(found != reconciler_.lanes_.end(), "an event names a lane that never opened");
     return found->second;
-  }
-
-  // Their ends are waited for: whoever is forgotten while it runs never tells of its end.
-  void keep_strangers(model::NodeOrders& orders) const {
-    const std::vector<model::RankRef>& strangers = state_.nodes.at(orders.node).strangers;
-    std::erase_if(orders.forget, [&](const model::AttemptRef& attempt) {
-      const auto first =
-          std::lower_bound(strangers.begin(), strangers.end(), model::RankRef{attempt, 0});
-      return first != strangers.end() && first->attempt == attempt;
-    });
   }
 
   model::NodeOrders& to(const NodeId& node) {
@@ -174,6 +176,7 @@ model::NodeOrders Reconciler::forget(const State& state, const NodeId& node,
                                      std::vector<model::AttemptRef> attempts) const {
   model::NodeOrders orders = orders_to(state, node);
   orders.forget = std::move(attempts);
+  keep_strangers(state, orders);
   return orders;
 }
 

@@ -37,7 +37,7 @@ class Reconciler {
   model::NodeOrders everything(const State& state, const NodeId& node) const;
 
   // Records of attempts that ended earlier: the node did not hear, or lost, the order to forget
-  // them.
+  // them. Not of those of which ranks still run there.
   model::NodeOrders forget(const State& state, const NodeId& node,
                            std::vector<model::AttemptRef> attempts) const;
 
