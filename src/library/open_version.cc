@@ -49,9 +49,14 @@ Async<Snapshot> hold(Volume& volume, Reference reference) {
   co_return co_await held_by_another(volume, std::move(reference));
 }
 
-// What other processes are to open: no tag, and no beginning of an id.
-void resolve(Reference& reference, const Volume& volume, const Snapshot& snapshot) {
+// What other processes are to open: no tag, and no beginning of an id. The manifest is the one that
+// is held: the head may have another one of the version since.
+void resolve(Reference& reference, Volume& volume, const Snapshot& snapshot) {
   reference.version = snapshot.manifest().version;
+  if (volume.has_session()) {
+    reference.manifest = volume.session().session().record().pin;
+    return;
+  }
   const Result<volume::VersionPlace> place = volume.place_of(reference.version);
   if (place.ok() && !reference.version.empty()) reference.manifest = place->key;
 }
