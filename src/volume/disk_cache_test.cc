@@ -165,6 +165,27 @@ TEST_F(DiskCacheTest, WhatIsKeptLaterIsNotWaitedFor) {
   MUST(loop_->block_on(async::when_all(*loop_, std::move(both))));
 }
 
+// Else readers, who keep what they read without waiting, would always be first.
+TEST_F(DiskCacheTest, WhoWaitsHasRoomBesideThoseWhoDoNot) {
+  open();
+  constexpr std::uint64_t kBytes = 1 << 20;
+  const auto bytes = std::make_shared<env::AlignedBytes>(kBytes);
+  std::uint64_t offset = 0;
+  const auto keep_next = [&](DiskCache::Waits waits) {
+    ObjectRange next;
+    next.offset = offset;
+    next.length = kBytes;
+    offset += kBytes;
+    return cache_->keep(volume_, next, bytes, waits);
+  };
+  std::uint64_t kept = 0;
+  while (keep_next(DiskCache::Waits::kNo)) kept += kBytes;
+  EXPECT_EQ(kept, DiskCache::kWritingMax - DiskCache::kWaitedFor);
+  kept = 0;
+  while (keep_next(DiskCache::Waits::kYes)) kept += kBytes;
+  EXPECT_EQ(kept, DiskCache::kWaitedFor);
+}
+
 TEST_F(DiskCacheTest, WhoWaitsForTheDiskCanBeStopped) {
   open();
   async::StopSource stop;
