@@ -16,9 +16,14 @@ ReadAhead::Advice ReadAhead::after_read(Inode file, std::uint64_t offset, std::u
   return advice;
 }
 
-ReadAhead::Advice ReadAhead::go_on(Reader& reader, std::uint64_t end) {
+ReadAhead::Advice ReadAhead::go_on(Reader& reader, std::uint64_t end) const {
   if (end <= reader.next) return {};
+  reader.read += end - reader.next;
   reader.next = end;
+  if (reader.most < window_max_ && reader.read >= reader.most * kWindowsUntilMore) {
+    reader.most = std::min(reader.most * kGrowth, window_max_);
+    reader.read = 0;
+  }
   if (reader.window == 0) reader.ahead = end;
   // More only when a quarter of what was told is read, so that few and large parts are fetched.
   const bool has_enough = reader.window > 0 && end + reader.window * 3 / 4 < reader.ahead;
@@ -31,6 +36,7 @@ ReadAhead::Advice ReadAhead::tell_again(Inode file, std::uint64_t end) {
   Reader* const reader = files_.find(file);
   if (reader == nullptr || reader->window == 0) return {};
   reader->most = std::max(reader->window / kGrowth, kWindowMin);
+  reader->read = 0;
   reader->window = kWindowMin;
   reader->next = end;
   reader->ahead = end;
@@ -39,7 +45,7 @@ ReadAhead::Advice ReadAhead::tell_again(Inode file, std::uint64_t end) {
 
 ReadAhead::Advice ReadAhead::begin(Inode file, std::uint64_t offset, std::uint64_t end,
                                    bool jumped) {
-  Reader reader{end, offset == 0 ? kWindowMin : 0, end, window_max_};
+  Reader reader{end, offset == 0 ? kWindowMin : 0, end, window_max_, 0};
   Advice advice;
   if (reader.window > 0) advice = extend(reader);
   advice.jumped = jumped;

@@ -20,7 +20,8 @@ class ReadAhead {
  public:
   static constexpr std::uint64_t kWindowMin = 1 << 20;
   static constexpr std::uint64_t kGrowth = 4;
-  static constexpr std::uint64_t kSkipMax = 2 << 20;  // Both ways.
+  static constexpr std::uint64_t kWindowsUntilMore = 16;  // That are read after a loss.
+  static constexpr std::uint64_t kSkipMax = 2 << 20;      // Both ways.
   static constexpr std::size_t kFilesMax = 1'024;
 
   explicit ReadAhead(std::uint64_t window_max) : window_max_(window_max), files_(kFilesMax) {}
@@ -36,7 +37,7 @@ class ReadAhead {
   // After a read of [offset, offset + length).
   Advice after_read(Inode file, std::uint64_t offset, std::uint64_t length);
   // After one up to `end` of what was told and had to go before it was read: what follows is told
-  // anew, and less at a time from now on.
+  // anew, and less at a time until much was read without such a loss.
   Advice tell_again(Inode file, std::uint64_t end);
 
  private:
@@ -45,9 +46,10 @@ class ReadAhead {
     std::uint64_t window = 0;  // Bytes to be ahead of that; 0: it jumps about.
     std::uint64_t ahead = 0;   // Up to here was told.
     std::uint64_t most = 0;    // Of the window: what is read before it has to go.
+    std::uint64_t read = 0;    // Bytes since it was set.
   };
   Advice begin(Inode file, std::uint64_t offset, std::uint64_t end, bool jumped);
-  static Advice go_on(Reader& reader, std::uint64_t end);
+  Advice go_on(Reader& reader, std::uint64_t end) const;
   static Advice extend(Reader& reader);
 
   const std::uint64_t window_max_;

@@ -70,6 +70,14 @@ TEST_F(ReadAheadTest, TellsLessToWhomWhatWasToldIsLost) {
   EXPECT_EQ(ahead_.tell_again(kFile + 1, 0).end, 0U) << "of a file that nobody reads in sequence";
 }
 
+TEST_F(ReadAheadTest, WhoHasPausedOnceHasWholeWindowsAgain) {
+  read(0, 40 * kMebi);
+  ahead_.tell_again(kFile, 40 * kMebi);
+  EXPECT_LE(read(40 * kMebi, 80 * kMebi), 89 * kMebi);
+  const std::uint64_t end = read(80 * kMebi, 400 * kMebi);
+  EXPECT_GE(end, 423 * kMebi) << "three quarters of a whole window at least are ahead";
+}
+
 // As a kernel sends them, and a reader that skips a header or looks back.
 TEST_F(ReadAheadTest, SmallStepsBothWaysAreASequence) {
   std::uint64_t end = read(0, 16 * kMebi);
