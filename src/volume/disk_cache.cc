@@ -72,14 +72,11 @@ bool DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
   if (writes_.size() >= writes_max || writing_bytes_ + range.length > bytes_max) return false;
   const auto placed = map_.place(volume, range);
   if (!placed) return false;
+  if (!loop_.spawn(writing_, write(next_write_, *placed, std::move(bytes))).ok()) return false;
   map_.hold(placed->slot.segment);
   writing_bytes_ += range.length;
-  const std::uint64_t number = next_write_++;
-  writes_.insert(number);
-  const std::uint32_t segment = placed->slot.segment;
-  if (loop_.spawn(writing_, write(number, *placed, std::move(bytes))).ok()) return true;
-  map_.release(segment);  // Closed.
-  return false;
+  writes_.insert(next_write_++);
+  return true;
 }
 
 Async<void> DiskCache::write(std::uint64_t number, CacheMap::Placed placed,

@@ -1,6 +1,7 @@
 #include "volume/file_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "volume/chunk_read.h"
 #include "volume/chunker.h"
@@ -58,7 +59,9 @@ Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
       const Result<ObjectRange> more = co_await with_neighbours(snapshot_, file, extent);
       if (more.ok()) with = *more;
     }
-    if (is_short && extent.is_packed()) (void)co_await expect_part_behind(file, extent, *with);
+    if (is_short && extent.is_packed() && goes_on_in_part(file, extent)) {
+      (void)co_await expect_part_behind(file, extent, *with);
+    }
     pieces.push_back(CO_TRY(co_await piece(extent, with, std::max(begin, offset) - begin,
                                            std::min(begin + extent.length, end) - begin)));
   }
@@ -99,27 +102,21 @@ bool FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offs
   if (advice.is_alone) return true;
   const std::uint64_t until = std::min(offset + length, layout.size);
   const Span wanted = span_of(layout, offset, until);
+  const bool was_near = expect(file, layout, wanted);
   // What was told may have had to go before it was read, as when the reader has paused.
-  if (advice.was_told && !is_near(layout, wanted)) advice = ahead_.tell_again(file, until);
-  expect(file, layout, wanted);
+  if (advice.was_told && !was_near) advice = ahead_.tell_again(file, until);
   const std::uint64_t end = std::min(advice.end, layout.size);
   if (advice.begin < end) expect(file, layout, span_of(layout, advice.begin, end));
   return false;
 }
 
-bool FileReader::is_near(const Layout& layout, Span span) const {
-  for (std::size_t index = span.begin; index < span.end; ++index) {
-    const Extent& extent = layout.extents[index];
-    if (!extent.is_hole() && !cache_.is_near(stored_range(extent))) return false;
-  }
-  return true;
-}
-
-void FileReader::expect(Inode file, const Layout& layout, Span span) {
+bool FileReader::expect(Inode file, const Layout& layout, Span span) {
+  bool was_near = true;
   std::vector<Extent> missing;
   for (std::size_t index = span.begin; index < span.end; ++index) {
     const Extent& extent = layout.extents[index];
     if (extent.is_hole() || cache_.is_near(stored_range(extent))) continue;
+    was_near = false;
     if (cache_.has(stored_range(extent))) {
       cache_.expect(stored_range(extent), file);  // A disk is read by a window around it.
     } else {
@@ -129,13 +126,16 @@ void FileReader::expect(Inode file, const Layout& layout, Span span) {
   for (const Fetch& fetch : plan_fetches(missing, even_part(missing))) {
     cache_.expect(fetch.range, file);
   }
+  return was_near;
+}
+
+bool FileReader::follows(Inode file, Inode last) {
+  return file > last && file - last <= kFilesSkipped;
 }
 
 // Names that follow each other have inodes that do. The one that is read goes first.
 Async<void> FileReader::expect_objects_from(Inode file, ObjectRange range) {
-  const bool goes_on = file > last_object_ && file - last_object_ <= kObjectsSkipped;
-  last_object_ = file;
-  if (!goes_on) co_return {};
+  if (!follows(file, std::exchange(last_object_, file))) co_return {};
   if (!cache_.has(range)) cache_.expect(range, file);
   const Inode begin = file + 1;
   for (const Snapshot::Stored& next :
@@ -150,16 +150,21 @@ Async<void> FileReader::expect_objects_from(Inode file, ObjectRange range) {
   co_return {};
 }
 
-// Who reads two files of a part in order goes on to the next part. The one that is read goes first.
-Async<void> FileReader::expect_part_behind(Inode file, Extent extent, ObjectRange range) {
+// Who reads two files of a part in order goes on to the next part.
+bool FileReader::goes_on_in_part(Inode file, const Extent& extent) {
   const Place place(extent.pack, extent.offset / kFetchBytesMax);
-  const InPart* const known = parts_.find(place);
-  InPart now = known == nullptr ? InPart() : *known;
-  const bool goes_on = now.last != 0 && file > now.last && file - now.last <= kFilesSkipped;
-  const bool is_news = goes_on && !now.is_told;
-  now = {file, now.is_told || goes_on};
-  parts_.keep(place, now, 1);
-  if (!is_news) co_return {};
+  InPart* const known = parts_.find(place);
+  if (known == nullptr) {
+    parts_.keep(place, {file}, 1);
+    return false;
+  }
+  const bool is_news = follows(file, std::exchange(known->last, file)) && !known->is_told;
+  known->is_told = known->is_told || is_news;
+  return is_news;
+}
+
+// The one that is read goes first.
+Async<void> FileReader::expect_part_behind(Inode file, Extent extent, ObjectRange range) {
   if (!cache_.has(range)) cache_.expect(range, file);
   const auto behind = CO_TRY(co_await part_behind(snapshot_, file, extent));
   if (behind && !cache_.has(*behind)) cache_.expect(*behind, file);

@@ -31,7 +31,6 @@ class FileReader {
   static constexpr std::size_t kPartsMax = 64;           // In which files are read in order.
   static constexpr Inode kFilesSkipped = 8;              // At most, by who reads in order.
   static constexpr Inode kObjectsAhead = 32;
-  static constexpr Inode kObjectsSkipped = 8;  // At most, by who reads one after another.
 
   FileReader(Snapshot& snapshot, PackCache& cache)
       : snapshot_(snapshot),
@@ -64,9 +63,12 @@ class FileReader {
   static Span span_of(const Layout& layout, std::uint64_t from, std::uint64_t until);
   // Whether what is read is likely to be wanted alone.
   bool look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
-  bool is_near(const Layout& layout, Span span) const;
-  void expect(Inode file, const Layout& layout, Span span);
+  // Whether all of it was in memory or on its way before.
+  bool expect(Inode file, const Layout& layout, Span span);
+  static bool follows(Inode file, Inode last);
   Async<void> expect_objects_from(Inode file, ObjectRange range);
+  // Whether the part of a pack behind the one of this extent is to come from now on.
+  bool goes_on_in_part(Inode file, const Extent& extent);
   // The short file is about to be read together with `range`.
   Async<void> expect_part_behind(Inode file, Extent extent, ObjectRange range);
   // [from, until) of a chunk, which is fetched with all of `with`; none: with as little as can be

@@ -47,6 +47,11 @@ class SlowReads final : public object::ForwardingStore {
   int under_way_ = 0;
 };
 
+Async<void> read_into_nothing(PackCache& cache, ObjectRange range) {
+  (void)co_await cache.read(range, range);
+  co_return {};
+}
+
 class PackCacheTest : public ::testing::Test {
  protected:
   PackCacheTest() {
@@ -171,11 +176,16 @@ TEST_F(PackCacheTest, AStoreThatDoesNotAnswerHoldsUpNoOtherVolume) {
   silent.pause = Duration::minutes(10);
   async::StopSource stop;
   PackCache dead(*loop_, {silent, "data/"}, {.memory = shared_}, stop.token());
-  for (std::uint64_t part = 0; part < 20; ++part) dead.expect(range(part * 10'000, 10'000), 1);
+  async::Gate waiting(*loop_);
+  for (std::uint64_t part = 0; part < 2 * PackCache::kRequestsMax; ++part) {
+    MUST(loop_->spawn(waiting, read_into_nothing(dead, range(part << 23, 8 << 20))));
+  }
   cache_.expect(range(0, 100'000), 1);
   EXPECT_EQ(read(500'000, 10'000), content(500'000, 10'000));
   EXPECT_TRUE(cache_.has(range(0, 100'000)));
+  EXPECT_EQ(silent.most, PackCache::kRequestsMax) << "as many as a volume may have under way";
   stop.stop();
+  MUST(loop_->block_on(waiting.close()));
   MUST(loop_->block_on(dead.close()));
 }
 
