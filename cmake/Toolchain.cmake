@@ -81,10 +81,9 @@ endif()
 
 # Tests are read once and run for milliseconds: no optimiser, GoogleTest precompiled, many files in a unit.
 # Only tests are built so in every preset: a missing include in our own code stays an error in release and debug.
+# The library has their `main`, too.
 function(runnel_add_test_options)
-  set(source "${PROJECT_BINARY_DIR}/test_options.cc")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "// Owns the precompiled header of all tests.\n")
-  add_library(runnel_test_options STATIC EXCLUDE_FROM_ALL "${source}")
+  add_library(runnel_test_options STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/test/unit_main.cc")
   target_link_libraries(runnel_test_options PUBLIC runnel_options GTest::gtest GTest::gmock)
   target_compile_options(runnel_test_options PUBLIC -O0)
   if(RUNNEL_IS_CLANG)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "async/event_loop.h"
@@ -26,24 +28,28 @@ constexpr int kObjects = 40;
 constexpr int kLives = 3;
 constexpr int kStepsOfALife = 6'000;
 
-// The byte of an object at a place.
-char byte_at(const ObjectRange& range, std::uint64_t place) {
+constexpr std::uint64_t kPartsOfAnObject = 16;
+constexpr std::uint64_t kBetweenParts = 3'000;
+constexpr std::uint64_t kLongest = 500 * kDiskPage;
+
+// Objects have bytes of one table, each from another place on.
+std::string_view content_of(const ObjectRange& range) {
+  constexpr std::uint64_t kBetweenObjects = 977;
+  static const std::string kTable = [] {
+    SplitMix64 bytes(1);
+    std::string made(kBetweenObjects * (kObjects + 1) + kPartsOfAnObject * kBetweenParts + kLongest,
+                     '\0');
+    for (char& byte : made) byte = static_cast<char>(bytes.next());
+    return made;
+  }();
   const auto object = static_cast<unsigned char>(range.object.bytes[0]);
-  return static_cast<char>(object * 31 + place * 7 + place / kDiskPage);
+  return std::string_view(kTable).substr(object * kBetweenObjects + range.offset, range.length);
 }
 
-std::shared_ptr<env::AlignedBytes> content_of(const ObjectRange& range) {
-  auto bytes = std::make_shared<env::AlignedBytes>(range.length);
-  const std::span<char> room = bytes->room();
-  for (std::uint64_t at = 0; at < room.size(); ++at) room[at] = byte_at(range, range.offset + at);
+std::shared_ptr<env::AlignedBytes> copy_of(std::string_view content) {
+  auto bytes = std::make_shared<env::AlignedBytes>(content.size());
+  std::copy(content.begin(), content.end(), bytes->room().begin());
   return bytes;
-}
-
-bool is_content(std::string_view bytes, const ObjectRange& part) {
-  for (std::uint64_t at = 0; at < bytes.size(); ++at) {
-    if (bytes[at] != byte_at(part, part.offset + at)) return false;
-  }
-  return true;
 }
 
 // The cache, its disk and who uses it.
@@ -128,16 +134,15 @@ class CacheSchedule {
   ObjectRange any_range() {
     ObjectRange range;
     range.object.bytes.fill(static_cast<char>(1 + pick(kObjects)));
-    range.offset = static_cast<std::uint64_t>(pick(16)) * 3'000;
-    const std::int64_t most =
-        chance(2) ? 500 * static_cast<std::int64_t>(kDiskPage) : 2 * kDiskPage;
+    range.offset = static_cast<std::uint64_t>(pick(kPartsOfAnObject)) * kBetweenParts;
+    const std::int64_t most = static_cast<std::int64_t>(chance(2) ? kLongest : 2 * kDiskPage);
     range.length = static_cast<std::uint64_t>(1 + pick(most));
     return range;
   }
 
   void keep() {
     const ObjectRange range = any_range();
-    if (cache_->keep(volume_of(range), range, content_of(range))) ++outcome_.kept;
+    if (cache_->keep(volume_of(range), range, copy_of(content_of(range)))) ++outcome_.kept;
     if (cache_->bytes() > cache_->room(0))
       outcome_.violation = "the cache has more bytes than it may";
   }
@@ -158,7 +163,7 @@ class CacheSchedule {
     if (!bytes.ok() || disk_.is_killed()) co_return {};
     ++outcome_.served;
     outcome_.hash = hash::xxh3(std::to_string(outcome_.hash) + std::string((*bytes)->view()));
-    if (is_content((*bytes)->view(), part) || disk_.flipped() > 0) co_return {};
+    if ((*bytes)->view() == content_of(part) || disk_.flipped() > 0) co_return {};
     outcome_.violation = "a slot of segment " + std::to_string(slot->segment) + " at " +
                          std::to_string(slot->place) + " has other bytes than were kept";
     co_return {};

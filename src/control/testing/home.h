@@ -136,15 +136,15 @@ class Home {
   std::unique_ptr<Controller> controller_;
 };
 
-// Appends of the log one by one: each waits until it is let through.
+// Appends of the log one by one: each waits until it is let through, once it has begun.
 class Turnstile {
  public:
   explicit Turnstile(Home& home) : home_(home) { home_.watch.held.lock(); }
   ~Turnstile() { home_.watch.held.unlock(); }
   void let_one_through() {
-    const int before = home_.watch.appends;
+    home_.until([this] { return home_.watch.waiting > 0; });
     home_.watch.held.unlock();
-    while (home_.watch.appends == before) std::this_thread::yield();
+    while (home_.watch.waiting > 0) std::this_thread::yield();
     home_.watch.held.lock();
   }
 

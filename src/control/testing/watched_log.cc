@@ -42,7 +42,9 @@ class WatchedLog final : public store::EventLog {
 
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive, store::Room room) override {
+    ++watch_.waiting;
     const std::lock_guard<std::mutex> wait(watch_.held);
+    --watch_.waiting;
     const bool full = watch_.full;
     if (full && !take_room(room)) {
       ++watch_.refused;

@@ -19,6 +19,7 @@ namespace runnel::control::testing {
 // Threads: any: the log works on its worker while the test looks on.
 struct LogWatch {
   std::atomic<int> appends{0};  // That succeeded.
+  std::atomic<int> waiting{0};  // Appends that wait for `held`.
   std::atomic<int> refused{0};  // Because the log was full.
   std::atomic<int> openings{0};
   std::atomic<int> snapshots{0};
