@@ -8,7 +8,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/runnel-mutants.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 patches=("$@")
 [ ${#patches[@]} -gt 0 ] || patches=("$root"/src/sim/mutants/*.patch "$root"/src/volume_sim/mutants/*.patch)
-for part in CMakeLists.txt CMakePresets.json VERSION cmake src; do cp -r "$root/$part" "$scratch/"; done
+for part in CMakeLists.txt CMakePresets.json VERSION cmake src test; do cp -r "$root/$part" "$scratch/"; done
 cd "$scratch"
 
 module_of() { basename "$(dirname "$(dirname "$1")")"; }

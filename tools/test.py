@@ -55,6 +55,8 @@ NOTHING_NEW_FOR_ASAN = [
     "TarTest.NoChangedByteOfADumpIsTakenForTheVersion", "KilledAtEachStep.*",
     "GpSampler.SuggestsTheSameFromHalfAFitAndGoesOnLearning", "Pruner.PromotesByTheDefinition",
     "Pruner.ToldAgainJudgesTheSame", "Plan.EqualsItsDefinitionOnRandomClusters",
+    "OneJudgement.AFileAndASubmissionAreRefusedForTheSame", "MetricsFileTest.AFileOfAnySizeComesInPieces",
+    "Search/EverySampler.ToldEverythingAgainSuggestsTheSame/*", "DiskCacheTest.HasNeverMoreThanItMay",
 ]
 
 
