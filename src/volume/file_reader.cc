@@ -80,8 +80,15 @@ Async<FileReader::LayoutPtr> FileReader::layout_of(Inode file) {
     layout->begins.push_back(begin);
     begin += extent.length;
   }
-  layouts_.keep(file, layout, layout->extents.size() + 1);
+  layouts_.keep(file, layout, layout->memory());
   co_return layout;
+}
+
+std::size_t FileReader::Layout::memory() const {
+  constexpr std::size_t kEach = sizeof(Extent) + sizeof(std::uint64_t);
+  std::size_t bytes = sizeof(Layout) + extents.capacity() * kEach;
+  for (const Extent& extent : extents) bytes += extent.sums.capacity() * sizeof(std::uint64_t);
+  return bytes;
 }
 
 FileReader::Span FileReader::span_of(const Layout& layout, std::uint64_t from,

@@ -23,10 +23,9 @@ namespace runnel::volume {
 //           linked; else kCorrupt names the pack or the object.
 // Threads:  the loop's only.
 // Lifetime: snapshot and cache outlive it.
-// Limits:   the memory's budget of decompressed chunks, kExtentsMax extents of files.
+// Limits:   the memory's budgets of decompressed chunks and of layouts.
 class FileReader {
  public:
-  static constexpr std::size_t kExtentsMax = 100'000;
   static constexpr std::uint64_t kWindowMax = 32 << 20;  // Ahead of one reader.
   static constexpr std::size_t kPartsMax = 64;           // In which files are read in order.
   static constexpr Inode kFilesSkipped = 8;              // At most, by who reads in order.
@@ -37,7 +36,7 @@ class FileReader {
         cache_(cache),
         ahead_(kWindowMax),
         parts_(kPartsMax),
-        layouts_(kExtentsMax),
+        layouts_(cache.memory().layouts),
         decoded_(cache.memory().decoded) {}
 
   // Bytes of a file from `offset` on, in pieces: `length`, or up to its end. kInvalid for what is
@@ -50,6 +49,8 @@ class FileReader {
     std::uint64_t size = 0;
     std::vector<Extent> extents;
     std::vector<std::uint64_t> begins;  // Of each in the file.
+
+    std::size_t memory() const;  // Bytes, about.
   };
   using LayoutPtr = std::shared_ptr<const Layout>;
   // The extents that have bytes of a part of the file: their indices, [begin, end).

@@ -143,6 +143,22 @@ TEST_F(FileReaderTest, GivesAnyPartOfAFile) {
   EXPECT_EQ(loop_->block_on(reader_->read(kRootInode, 0, 1)).error().code, Errc::kInvalid);
 }
 
+// A long file has many places, and a volume many files.
+TEST_F(FileReaderTest, WhereBytesAreIsKeptInTheMemoryOfAll) {
+  write("short", "hello");
+  write("long", random_bytes(8'000'000, 3));
+  open();
+  MemoryBudget& layouts = cache_->memory().layouts;
+  EXPECT_EQ(read(inode("short"), 0, 10), "hello");
+  const std::size_t of_short = layouts.size();
+  EXPECT_GT(of_short, 0U);
+  read(inode("long"), 0, 1);
+  EXPECT_GT(layouts.size(), 5 * of_short) << "each chunk counts";
+  for (int looks = 0; looks < 2; ++looks) layouts.drop_unused(1);
+  EXPECT_EQ(layouts.size(), 0U);
+  read_all();
+}
+
 TEST_F(FileReaderTest, SmallFilesComeWithTheirNeighbours) {
   for (int number = 0; number < 1'000; ++number) {
     write("f/" + std::to_string(number), random_bytes(12'000, static_cast<std::uint64_t>(number)));

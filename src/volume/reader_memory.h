@@ -18,6 +18,7 @@ struct ReaderMemory {
   static constexpr std::size_t kBundles = 16 << 20;
   static constexpr std::size_t kPacks = 128 << 20;
   static constexpr std::size_t kDecoded = 16 << 20;
+  static constexpr std::size_t kLayouts = 16 << 20;
 
   explicit ReaderMemory(std::size_t packs_max = kPacks) : packs(packs_max) {}
 
@@ -25,8 +26,11 @@ struct ReaderMemory {
   MemoryBudget bundles{kBundles};  // and what came with them.
   MemoryBudget packs;              // Ranges of them, as they are stored.
   MemoryBudget decoded{kDecoded};  // Chunks that were compressed.
+  MemoryBudget layouts{kLayouts};  // Where the bytes of files are.
 
-  std::size_t size() const { return pages.size() + bundles.size() + packs.size() + decoded.size(); }
+  std::size_t size() const {
+    return pages.size() + bundles.size() + packs.size() + decoded.size() + layouts.size();
+  }
 };
 
 }  // namespace runnel::volume

@@ -26,6 +26,7 @@ class UnusedMemoryTest : public ::testing::Test {
   ReaderMemory memory_;
   RecentlyUsed<int, int> pages_{memory_.pages};
   RecentlyUsed<int, int> packs_{memory_.packs};
+  RecentlyUsed<int, int> layouts_{memory_.layouts};
   UnusedMemory unused_{loop_, memory_};
 };
 
@@ -39,6 +40,12 @@ TEST_F(UnusedMemoryTest, GoesAfterSomeSeconds) {
   EXPECT_EQ(packs_.size(), 1'000U) << "the one that was used";
   pass(UnusedMemory::kUnusedMax + UnusedMemory::kLookEvery + Duration::millis(1));
   EXPECT_EQ(packs_.size(), 0U);
+}
+
+TEST_F(UnusedMemoryTest, WhereFilesAreGoesToo) {
+  layouts_.keep(1, 1, 1'000);
+  pass(UnusedMemory::kUnusedMax + UnusedMemory::kLookEvery + Duration::millis(1));
+  EXPECT_EQ(layouts_.size(), 0U);
 }
 
 TEST_F(UnusedMemoryTest, PagesOfIndicesStay) {
