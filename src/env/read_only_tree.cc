@@ -31,11 +31,4 @@ Result<void> make_tree_read_only(const std::string& folder) {
   return {};
 }
 
-bool is_read_only_tree(const std::string& folder) {
-  std::error_code code;
-  const fs::file_status status = fs::status(folder, code);
-  return !code && fs::is_directory(status) &&
-         (status.permissions() & fs::perms::owner_write) == fs::perms::none;
-}
-
 }  // namespace runnel::env

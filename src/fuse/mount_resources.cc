@@ -37,20 +37,24 @@ object::VariableOf variables_of(const MountRequest& request) {
 
 }  // namespace
 
-Result<MountResources::Store*> MountResources::hold_store(const MountRequest& request) {
+Async<MountResources::Store*> MountResources::hold_store(MountRequest request) {
   const std::string key = key_of_store(request);
-  if (!stores_.contains(key)) {
-    Store store;
-    store.opened = TRY(object::OpenedStore::open(
-        loop_, env::real_clock(), env::real_random(), TRY(object::parse_store_url(request.store)),
-        object::KeyRule::kEveryStore, variables_of(request)));
-    store.others = std::make_unique<object::OpenedBuckets>(
+  while (!stores_.contains(key)) {
+    auto opened = CO_TRY(co_await object::OpenedStore::open_beside(
+        loop_, env::real_clock(), env::real_random(),
+        CO_TRY(object::parse_store_url(request.store)), object::KeyRule::kEveryStore,
+        variables_of(request)));
+    if (stores_.contains(key)) {  // Another request was faster.
+      MUST(co_await opened->stop());
+      continue;
+    }
+    auto others = std::make_unique<object::OpenedBuckets>(
         loop_, env::real_clock(), env::real_random(), variables_of(request));
-    stores_.emplace(key, std::move(store));
+    stores_.emplace(key, Store{std::move(opened), std::move(others), 0});
   }
   Store& held = stores_.at(key);
   ++held.users;
-  return &held;
+  co_return &held;
 }
 
 Async<void> MountResources::release_store(const MountRequest& request) {

@@ -38,7 +38,7 @@ class MountResources {
     std::unique_ptr<object::OpenedBuckets> others;  // Of objects that are linked.
     int users = 0;
   };
-  Result<Store*> hold_store(const MountRequest& request);
+  Async<Store*> hold_store(MountRequest request);
   Async<void> release_store(const MountRequest& request);
 
   // The packs of its volume, which has this id, in memory and on the disk. `ranges`: how they are

@@ -120,7 +120,7 @@ Async<void> MountServer::serve_counted(int connection, HandedMount mount) {
 
 Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
   const MountRequest request = mount.request;
-  MountResources::Store* const store = CO_TRY(resources_.hold_store(request));
+  MountResources::Store* const store = CO_TRY(co_await resources_.hold_store(request));
   Result<void> served = co_await serve_from(connection, mount, *store);
   MUST(co_await resources_.release_store(request));
   co_return served;

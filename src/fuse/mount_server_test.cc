@@ -251,6 +251,29 @@ TEST_F(MountServerTest, AWarmUpOfACacheThatNoMountHasIsDone) {
       MUST(ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {})));
 }
 
+// As on a network file system that is away.
+TEST_F(MountServerTest, AStoreInAFolderThatDoesNotAnswerHoldsUpNoOther) {
+  MUST(env::make_directories(at("dead")));
+  const std::unique_ptr<MountPoint> dead = MUST(MountPoint::create(at("dead"), "runnel:dead"));
+  MountRequest request = warm_up_of(at("cache"));
+  request.store = "file://" + at("dead/volumes");
+  serve_for([&] {
+    const async::UniqueFd waits = connected();
+    EXPECT_EQ(::fcntl(waits.get(), F_SETFL, 0), 0);
+    MUST(send_warm_up(waits.get(), request));
+    {
+      const Held one = hand_over("one");
+      ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+      expect_all_in("one");
+    }
+    dead->leave_dead();
+    const auto news = receive_news(waits.get());
+    ASSERT_TRUE(news);
+    EXPECT_EQ(news->kind, MountNews::Kind::kFailed);
+  });
+  MUST(unmount_folder(at("dead"), Unmount::kLazy));
+}
+
 TEST_F(MountServerTest, OneThatCannotBeServedHarmsNoOther) {
   serve_for([this] {
     const Held bad = hand_over("bad", "fedcba9876543210");

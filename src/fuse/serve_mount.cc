@@ -44,7 +44,9 @@ ErrorNotices::Say saying(const ServeOptions& options) {
 
 Async<void> serve_snapshot(async::EventLoop& loop, const std::string& name, Snapshot& snapshot,
                            volume::PackCache& packs, ServeOptions& options, async::StopToken stop) {
-  CO_TRY(co_await volume::warm(snapshot));
+  const Result<void> warmed = co_await volume::warm(snapshot);
+  // Readers who wait for a mount that is taken over may do so until the store is back.
+  if (!options.takes_over) CO_TRY(Result<void>(warmed));
   ErrorNotices notices(env::real_clock(), name, saying(options));
   FileService service(loop, snapshot, packs, notices);
   const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));

@@ -36,7 +36,9 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, e
   CHECK(is_bucket || rule == KeyRule::kEveryStore, "a folder takes the keys of every store");
   auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
   switch (url.scheme) {
-    case StoreUrl::Scheme::kFile: TRY(opened->open_folder(loop, clock, url)); break;
+    case StoreUrl::Scheme::kFile:
+      opened->take_folder(TRY(LocalStore::open(loop, url.path)), clock);
+      break;
     case StoreUrl::Scheme::kS3:
       TRY(opened->open_bucket(loop, clock, random, url, rule, variable));
       break;
@@ -44,11 +46,19 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, e
   return opened;
 }
 
-Result<void> OpenedStore::open_folder(async::EventLoop& loop, env::Clock& clock,
-                                      const StoreUrl& url) {
-  folder_ = TRY(LocalStore::open(loop, url.path));
+Async<std::unique_ptr<OpenedStore>> OpenedStore::open_beside(async::EventLoop& loop,
+                                                             env::Clock& clock, env::Random& random,
+                                                             StoreUrl url, KeyRule rule,
+                                                             VariableOf variable) {
+  if (url.scheme == StoreUrl::Scheme::kS3) co_return open(loop, clock, random, url, rule, variable);
+  auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
+  opened->take_folder(CO_TRY(co_await LocalStore::open_beside(loop, url.path)), clock);
+  co_return opened;
+}
+
+void OpenedStore::take_folder(std::unique_ptr<LocalStore> folder, env::Clock& clock) {
+  folder_ = std::move(folder);
   metered_.emplace(*folder_, clock);
-  return {};
 }
 
 // Each try is a request that costs money, so it is counted below the retries.

@@ -28,6 +28,10 @@ class OpenedStore {
                                                    env::Random& random, const StoreUrl& url,
                                                    KeyRule rule = KeyRule::kEveryStore,
                                                    const VariableOf& variable = own_variable);
+  // The same, where others have the loop, too: a folder is looked at on a thread.
+  static Async<std::unique_ptr<OpenedStore>> open_beside(async::EventLoop& loop, env::Clock& clock,
+                                                         env::Random& random, StoreUrl url,
+                                                         KeyRule rule, VariableOf variable);
   // Of this process's environment.
   static std::optional<std::string> own_variable(const std::string& name);
 
@@ -40,7 +44,7 @@ class OpenedStore {
 
  private:
   OpenedStore() = default;
-  Result<void> open_folder(async::EventLoop& loop, env::Clock& clock, const StoreUrl& url);
+  void take_folder(std::unique_ptr<LocalStore> folder, env::Clock& clock);
   Result<void> open_bucket(async::EventLoop& loop, env::Clock& clock, env::Random& random,
                            const StoreUrl& url, KeyRule rule, const VariableOf& variable);
 

@@ -73,6 +73,7 @@ class FileReaderTest : public ::testing::Test {
   }
   // Nothing of the packs is in memory.
   void open_reader() {
+    reader_.reset();
     cache_.emplace(*loop_, volume_->ranges(),
                    PackCache::Options{.memory = std::make_shared<ReaderMemory>(kCacheBytes),
                                       .disk = disk_.get()},

@@ -38,6 +38,7 @@ class Comparison {
 
   // `path`: of the folder below the target, with '/' at its end, or empty.
   Async<void> compare(Inode folder, std::string path, Here here) {
+    CO_TRY(walked_.enter(folder));
     const std::string place = target_ + "/" + path;
     LocalNames local;
     if (here == Here::kYes) {
@@ -84,6 +85,7 @@ class Comparison {
   }
 
   Snapshot& snapshot_;
+  WalkedFolders walked_;
   const std::string target_;
   async::Worker& worker_;
   const async::StopToken stop_;

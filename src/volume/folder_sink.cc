@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "volume/head.h"
 
 namespace runnel::volume {
 namespace {
@@ -23,6 +24,14 @@ Result<void> refuse_device(const std::string& target) {
                target + " is a device, a pipe or a socket, which a file would replace")
       .with_value(target)
       .with_hint("name a file or folder; to print a file: runnel volume cat");
+}
+
+// A folder may be the store of volumes.
+Result<void> look_for_head(const std::string& path) {
+  if (path.substr(path.rfind('/') + 1) != kHeadName) return {};
+  const Result<std::string> there = env::read_file(path, Bytes::count(kHeadLooks));
+  if (!there.ok()) return {};
+  return check_no_head(*there, path);
 }
 
 Result<void> append_all(TargetFile& file, const std::vector<std::string>& chunks) {
@@ -55,8 +64,8 @@ Async<void> FolderSink::take(std::vector<SinkEntry> entries) {
 Result<void> FolderSink::write(const SinkEntry& entry) {
   const std::string path = place(entry.path);
   switch (entry.node.kind) {
-    case NodeKind::kFile: return write_file(path, entry);
-    case NodeKind::kLink: return make_link(path, entry.node);
+    case NodeKind::kFile: TRY(look_for_head(path)); return write_file(path, entry);
+    case NodeKind::kLink: TRY(look_for_head(path)); return make_link(path, entry.node);
     case NodeKind::kFolder: break;
   }
   const bool is_made = TRY(make_folder(path));
@@ -67,7 +76,10 @@ Result<void> FolderSink::write(const SinkEntry& entry) {
 Async<void> FolderSink::begin(std::string path, Node node) {
   const std::string file = place(path);
   long_node_ = std::move(node);
-  long_.emplace(CO_TRY(co_await worker_->run([&file] { return TargetFile::begin(file); })));
+  long_.emplace(CO_TRY(co_await worker_->run([&file]() -> Result<TargetFile> {
+    TRY(look_for_head(file));
+    return TargetFile::begin(file);
+  })));
   co_return {};
 }
 

@@ -109,6 +109,7 @@ class Check {
     }
     Snapshot snapshot(pages_, *std::move(manifest));
     if (!snapshot.manifest().inodes) co_return {};
+    walked_ = {};
     CO_TRY(co_await look_into(snapshot, kRootInode, ""));
     CO_TRY(co_await look_at_objects());
     co_return co_await read_batch();
@@ -143,6 +144,8 @@ class Check {
   // --- Files.
 
   Async<void> look_into(Snapshot& snapshot, Inode folder, std::string path) {
+    const Result<void> entered = walked_.enter(folder);
+    if (!entered.ok()) co_return damaged(path, entered.error());
     for (std::string after;;) {
       CO_TRY(stop_.check());
       const Result<std::vector<Snapshot::Entry>> entries =
@@ -313,6 +316,7 @@ class Check {
   std::vector<std::string> object_paths_;
   std::set<std::pair<ObjectId, std::uint64_t>> bad_;  // Places of chunks.
   std::set<std::string> told_;
+  WalkedFolders walked_;  // Of the version that is looked at.
   FsckResult result_;
 };
 

@@ -84,6 +84,7 @@ class Get {
   }
 
   Async<void> get_folder(Inode folder, std::string path) {
+    CO_TRY(walked_.enter(folder));
     std::string after;
     while (true) {
       CO_TRY(stop_.check());
@@ -200,6 +201,7 @@ class Get {
 
   Volume& volume_;
   Snapshot& snapshot_;
+  WalkedFolders walked_;
   TreeSink& sink_;
   GetOptions options_;
   const async::StopToken stop_;

@@ -233,6 +233,16 @@ Result<Head> decode_head(std::string_view text) {
   return head;
 }
 
+Result<void> check_no_head(std::string_view bytes, const std::string& place) {
+  const Result<Head> head = decode_head(bytes);
+  const bool is_head = head.ok() ? !head->is_gone : head.error().code == Errc::kUnsupported;
+  if (!is_head) return {};
+  return Error(Errc::kConflict,
+               place + " is the head of a volume, of which all versions would be lost")
+      .with_value(place)
+      .with_hint("choose another place");
+}
+
 Result<void> check_writable(const Head& head) {
   if (head.min_writer > kFormat) return needs_later("to write", head.min_writer);
   return {};

@@ -83,6 +83,11 @@ Error was_dropped(const std::string& version);
 std::string encode_head(const Head& head);
 // kCorrupt for what is no head; kUnsupported when a later build is needed to read it.
 Result<Head> decode_head(std::string_view text);
+// kConflict when the bytes are the head of a volume, which lies at `place` and is about to be
+// replaced by a file: all its versions would be gone.
+Result<void> check_no_head(std::string_view bytes, const std::string& place);
+inline constexpr std::string_view kHeadName = "head";  // What is called so may be one.
+inline constexpr std::int64_t kHeadLooks = 1 << 20;    // Bytes; nothing longer is one.
 // kUnsupported when a later build is needed to write the volume.
 Result<void> check_writable(const Head& head);
 

@@ -74,7 +74,9 @@ Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::st
 }
 
 // Takes over the first session that is as `who`, of the same volume, and whose process has ended.
-Async<std::optional<Session>> take_over_one(HeldSession::Context context, SessionRecord who) {
+// Without `is_wanted`: whatever it pins.
+Async<std::optional<Session>> take_over_one(HeldSession::Context context, SessionRecord who,
+                                            HeldSession::IsWanted is_wanted = {}) {
   const std::string prefix = prefix_of(context.head);
   for (const std::string& key :
        CO_TRY(co_await session_keys(context.store, prefix, context.stop))) {
@@ -86,6 +88,7 @@ Async<std::optional<Session>> take_over_one(HeldSession::Context context, Sessio
                          record->kind == who.kind && record->source == who.source &&
                          context.processes.has_ended(*record);
     if (!is_ours) continue;
+    if (is_wanted && !CO_TRY(co_await is_wanted(record->pin))) continue;
     std::optional<Session> taken = CO_TRY(
         co_await Session::take_over(context.store, context.random, key, *there, who, context.stop));
     if (taken) co_return taken;
@@ -110,14 +113,16 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(Context context, Ses
   co_return std::optional<HeldSession>();
 }
 
-Async<std::optional<HeldSession>> HeldSession::for_reading_on(Context context, SessionRecord who) {
+Async<std::optional<HeldSession>> HeldSession::for_reading_on(Context context, SessionRecord who,
+                                                              IsWanted is_wanted) {
   who.uuid = context.head.head().uuid;
-  std::optional<Session> taken = CO_TRY(co_await take_over_one(context, std::move(who)));
+  std::optional<Session> taken =
+      CO_TRY(co_await take_over_one(context, std::move(who), std::move(is_wanted)));
   if (!taken) co_return std::optional<HeldSession>();
   HeldSession held(context, *std::move(taken));
   const Result<void> kept = co_await held.keep([] { return std::set<std::string>(); });
-  if (kept.ok()) co_return std::optional(std::move(held));
-  if (kept.error().code != Errc::kConflict) co_return kept.error();
+  const bool is_lost = !kept.ok() && kept.error().code == Errc::kConflict;
+  if (!is_lost) co_return std::optional(std::move(held));
   CO_TRY(co_await held.end());
   co_return std::optional<HeldSession>();
 }

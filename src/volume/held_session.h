@@ -40,8 +40,12 @@ class HeldSession {
   // holds the newest version. None when there is no such session, or what it had put may be gone.
   static Async<std::optional<HeldSession>> for_going_on(Context context, SessionRecord who);
   // Goes on with what a reader of the same kind and source holds whose process has ended, also when
-  // the version is not in the head any more. None when there is none, or it may be gone.
-  static Async<std::optional<HeldSession>> for_reading_on(Context context, SessionRecord who);
+  // the version is not in the head any more: the first that pins what `is_wanted` is true of. None
+  // when there is none, or it may be gone. An error leaves it to who asks again, and a store that
+  // fails when it is taken over already is asked again by keep().
+  using IsWanted = std::function<Async<bool>(std::string pin)>;
+  static Async<std::optional<HeldSession>> for_reading_on(Context context, SessionRecord who,
+                                                          IsWanted is_wanted);
   // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
   // when it is not in the head any more.
   static Async<HeldSession> for_reading(Context context, SessionRecord who, VersionPlace version);

@@ -11,6 +11,7 @@
 #include "object/forwarding_store.h"
 #include "volume/condemned.h"
 #include "volume/tag.h"
+#include "volume/testing/disturbed_store.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
@@ -132,6 +133,45 @@ TEST_F(HeldSessionTest, APutThatWasKilledIsGoneOnWith) {
 
 TEST_F(HeldSessionTest, NobodyGoesOnWithAPutIntoAVolumeThatHadTheName) {
   EXPECT_FALSE(goes_on_with(ended_put("00000000000000000000000000000000")));
+}
+
+SessionRecord ended_mount(const std::string& uuid, const std::string& pin) {
+  SessionRecord record = session_of_this_process("mount");
+  record.pid = 1 << 30;
+  record.source = "/mnt";
+  record.uuid = uuid;
+  record.pin = pin;
+  return record;
+}
+
+// A mount whose server was killed while the store is away.
+TEST_F(HeldSessionTest, WhatAReaderHeldIsLeftToWhoAsksAgain) {
+  const VersionPlace place = *data_.volume().head().newest();
+  data_.put({{"a", "2"}});  // The head does not have the manifest itself any more.
+  data_.run(Session::begin(data_.store(), data_.random(), "data/",
+                           ended_mount(data_.volume().head().uuid, place.key), {}));
+  SessionRecord who = session_of_this_process("mount");
+  who.source = "/mnt";
+  const auto away = []() -> Async<void> { co_return Error(Errc::kUnavailable, "away"); };
+  StoreWithAReader store(data_.store(), "data/" + place.key, away);
+  Volume first = open(store);
+  EXPECT_EQ(data_.try_run(first.go_on_reading(who, place.version)).error().code,
+            Errc::kUnavailable);
+  Volume second = open(store);
+  EXPECT_TRUE(data_.run(second.go_on_reading(who, place.version)).has_value());
+  data_.run(second.end_session());
+}
+
+TEST_F(HeldSessionTest, WhatAReaderHasTakenOverItKeepsThoughTheStoreFails) {
+  const VersionPlace place = *data_.volume().head().newest();
+  data_.run(Session::begin(data_.store(), data_.random(), "data/",
+                           ended_mount(data_.volume().head().uuid, place.key), {}));
+  SessionRecord who = session_of_this_process("mount");
+  who.source = "/mnt";
+  testing::ShortLivedStore store(data_.store(), 1);
+  Volume volume = open(store);
+  EXPECT_TRUE(data_.run(volume.go_on_reading(who, place.version)).has_value());
+  EXPECT_EQ(data_.objects("s/"), 1);
 }
 
 // From a head that is older than the session, as of a backup.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kTargetBytesMax = 4'096;
 constexpr std::uint32_t kModeMax = 07777;
+constexpr std::uint32_t kSetIds = 06000;
 constexpr std::uint32_t kNanosMax = 999'999'999;
 
 Error no_node() { return Error(Errc::kCorrupt, "the record of a file is damaged"); }
@@ -56,6 +57,10 @@ void decode_file(Decoder& decoder, Node& node) {
 }
 
 }  // namespace
+
+std::uint32_t given_mode(const Node& node) {
+  return node.kind == NodeKind::kFile ? node.mode & ~kSetIds : node.mode;
+}
 
 std::string encode_node(const Node& node) {
   std::string out;

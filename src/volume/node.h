@@ -37,6 +37,10 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+// The permission bits of a file or folder that is made of the node. Owners are not kept: a file
+// that was set-user-ID or set-group-ID would be so for whoever gets it.
+std::uint32_t given_mode(const Node& node);
+
 std::string encode_node(const Node& node);
 // kCorrupt for what is no node.
 Result<Node> decode_node(std::string_view bytes);

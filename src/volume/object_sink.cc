@@ -1,11 +1,20 @@
 #include "volume/object_sink.h"
 
 #include "async/together.h"
+#include "volume/head.h"
 
 namespace runnel::volume {
 
+Async<void> ObjectSink::look_for_head(std::string path) {
+  if (path.substr(path.rfind('/') + 1) != kHeadName) co_return {};
+  const Result<object::Object> there = co_await store_.get(path, kHeadLooks, stop_);
+  if (!there.ok()) co_return {};
+  co_return check_no_head(there->bytes, path);
+}
+
 Async<void> ObjectSink::put(std::string path, std::string bytes) {
   if (path.empty()) path = only_;
+  CO_TRY(co_await look_for_head(path));
   CO_TRY(co_await store_.put(std::move(path), object::make_body(std::move(bytes)),
                              object::Condition::none(), stop_));
   co_return {};

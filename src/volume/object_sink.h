@@ -12,8 +12,8 @@
 namespace runnel::volume {
 
 // A version as plain objects of a store, one for each file, named by its path: what is there is
-// replaced, other objects stay. Objects have no modes, times, links or empty folders: links are
-// left out, and counted.
+// replaced, but for the head of a volume, which is kConflict; other objects stay. Objects have no
+// modes, times, links or empty folders: links are left out, and counted.
 //
 // Lifetime: loop and store outlive it.
 // Limits:   kPutsAtOnce requests at a time; a file of over kObjectBytesMax is kInvalid, since it
@@ -41,6 +41,7 @@ class ObjectSink final : public TreeSink {
 
  private:
   Async<void> put(std::string path, std::string bytes);
+  Async<void> look_for_head(std::string path);
 
   async::EventLoop& loop_;
   object::ObjectStore& store_;

@@ -28,6 +28,7 @@ class Preview {
 
   // `path`: below the folder that is put into, with '/' at its end, or empty.
   Async<void> compare(Inode folder, std::string path) {
+    CO_TRY(walked_.enter(folder));
     for (std::string after;;) {
       CO_TRY(stop_.check());
       const auto entries = CO_TRY(co_await newest_.list(folder, after, kNamesPreviewed));
@@ -68,6 +69,7 @@ class Preview {
 
   Snapshot& newest_;
   const async::StopToken stop_;
+  WalkedFolders walked_;
   std::map<std::string, Node> source_;  // What is not found to be the same.
   PutPreview done_;
 };

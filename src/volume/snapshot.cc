@@ -16,6 +16,21 @@ Error bad_path(std::string_view path, const std::string& why) {
   return Error(Errc::kInvalid, "a path in a volume " + why).with_value(std::string(path));
 }
 
+// Why no file can have the name.
+std::optional<std::string> fault_of_name(std::string_view name) {
+  if (name.empty() || name == "." || name == "..")
+    return "has the part '" + std::string(name) + "'";
+  if (name.size() > kNameBytesMax) return "has a name of over 255 bytes";
+  if (name.find('\0') != std::string_view::npos) return "has a NUL";
+  if (name.find('/') != std::string_view::npos) return "has a name with a slash";
+  return std::nullopt;
+}
+
+// A volume may be somebody else's: such a name may lead out of where its files are put.
+Error bad_name(const std::string& name) {
+  return Error(Errc::kCorrupt, "the index has the name '" + name + "', which no file can have");
+}
+
 Error no_record() {
   return Error(Errc::kCorrupt, "the index has a name without its file; see what fsck says");
 }
@@ -31,11 +46,7 @@ Result<std::vector<std::string>> path_parts(std::string_view path) {
     const std::string_view part = path.substr(begin, end - begin);
     begin = end + 1;
     if (part.empty() && end == path.size()) break;  // A slash at the end.
-    if (part.empty() || part == "." || part == "..") {
-      return bad_path(path, "has the part '" + std::string(part) + "'");
-    }
-    if (part.size() > kNameBytesMax) return bad_path(path, "has a name of over 255 bytes");
-    if (part.find('\0') != std::string_view::npos) return bad_path(path, "has a NUL");
+    if (const auto fault = fault_of_name(part)) return bad_path(path, *fault);
     parts.emplace_back(part);
   }
   return parts;
@@ -50,6 +61,12 @@ std::string path_text(const std::vector<std::string>& parts) {
 std::vector<std::string> parent_path(std::vector<std::string> parts) {
   if (!parts.empty()) parts.pop_back();
   return parts;
+}
+
+Result<void> WalkedFolders::enter(Inode folder) {
+  if (met_.insert(folder).second) return {};
+  return Error(Errc::kCorrupt, "the index has folder " + std::to_string(folder) +
+                                   " under two names, of which one may be in itself");
 }
 
 Async<Node> Snapshot::node(Inode inode) {
@@ -93,7 +110,9 @@ Async<std::vector<Snapshot::Entry>> Snapshot::list(Inode folder, std::string aft
   std::vector<Entry> entries;
   entries.reserve(found.size());
   for (const auto& [key, value] : found) {
-    entries.push_back({key.substr(sizeof(Inode)), CO_TRY(decode_name(value))});
+    std::string name = key.substr(sizeof(Inode));
+    if (fault_of_name(name)) co_return bad_name(name);
+    entries.push_back({std::move(name), CO_TRY(decode_name(value))});
   }
   co_return entries;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,8 @@ class Snapshot {
   Async<Node> node(Inode inode);
   // The name in a folder; none.
   Async<std::optional<Name>> look_up(Inode folder, std::string name);
-  // Entries of a folder in byte order whose names come after `after`, at most `max`.
+  // Entries of a folder in byte order whose names come after `after`, at most `max`. kCorrupt for a
+  // name that path_parts() would not take.
   Async<std::vector<Entry>> list(Inode folder, std::string after, std::size_t max);
   // What files with inodes in [inode, end) have stored, from up to `max` records of the index: a
   // long file has several.
@@ -55,6 +57,17 @@ class Snapshot {
  private:
   PageSource& pages_;
   Manifest manifest_;
+};
+
+// The folders that a walk over all of a version has entered: each has one name, or the walk would
+// not end.
+class WalkedFolders {
+ public:
+  // kCorrupt for one that it has entered before.
+  Result<void> enter(Inode folder);
+
+ private:
+  std::unordered_set<Inode> met_;
 };
 
 // The parts of a path; kInvalid for one with an empty part, '.', '..' or a part of over 255 bytes.

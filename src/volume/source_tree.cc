@@ -46,6 +46,7 @@ Node node_of(const struct stat& info, NodeKind kind) {
   node.mode = kind == NodeKind::kLink ? 0777U : info.st_mode & 07777U;
   node.changed = info.st_mtim.tv_sec;
   node.changed_nanos = static_cast<std::uint32_t>(info.st_mtim.tv_nsec);
+  node.mode = given_mode(node);
   return node;
 }
 

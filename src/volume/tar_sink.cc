@@ -4,20 +4,20 @@
 
 #include <cerrno>
 
+#include "async/unique_fd.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "volume/snapshot.h"
 #include "volume/target_tree.h"
 
 namespace runnel::volume {
 namespace {
 
-constexpr int kOutputOfProcess = 1;
-
-Result<void> write_out(std::string_view bytes) {
+Result<void> write_to(int stream, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t size = ::write(kOutputOfProcess, bytes.data(), bytes.size());
+    const ssize_t size = ::write(stream, bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno_error("write to stdout", errno);
+    if (size < 0) return errno_error("write the tar", errno);
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   return {};
@@ -44,11 +44,24 @@ Error no_dump(const std::string& path, const LinkedObject& object) {
 struct TarSink::Target {
   static Result<std::unique_ptr<Target>> open(const std::string& path) {
     auto target = std::make_unique<Target>();
-    if (path != "-") target->file.emplace(TRY(TargetFile::begin(path)));
+    if (path != "-") TRY(target->open_place(path));
     target->tar = TRY(TarWriter::open([to = target.get()](std::string_view bytes) {
-      return to->file ? to->file->append(bytes) : write_out(bytes);
+      return to->file ? to->file->append(bytes) : write_to(to->stream, bytes);
     }));
     return target;
+  }
+
+  // What a link leads to is replaced, and a device, a pipe or a socket is written to.
+  Result<void> open_place(const std::string& path) {
+    const std::string place = env::real_path(path).value_or(path);
+    const Result<env::FileInfo> there = env::file_info(place);
+    if (there.ok() && there->kind == env::FileKind::kOther) {
+      special = TRY(open_device(place));
+      stream = special.get();
+      return {};
+    }
+    file.emplace(TRY(TargetFile::begin(place)));
+    return {};
   }
 
   // Only a whole file gets the name.
@@ -61,6 +74,8 @@ struct TarSink::Target {
   }
 
   std::optional<TargetFile> file;
+  async::UniqueFd special;
+  int stream = STDOUT_FILENO;  // Without a file.
   std::unique_ptr<TarWriter> tar;
 };
 
@@ -121,7 +136,9 @@ Result<void> TarSink::write_head(const std::string& path, const Node& node) {
   }
   if (dump_ && !path.empty()) digest_.add(TRY(path_parts(path)), node);
   const std::string root = dump_ ? std::string(kDumpTree) + "/" : "";
-  return target_->tar->begin(path.empty() ? only_ : root + path, node);
+  Node head = node;
+  if (!dump_) head.mode = given_mode(node);  // Of a dump the sum has it as it is.
+  return target_->tar->begin(path.empty() ? only_ : root + path, head);
 }
 
 Result<void> TarSink::write(const SinkEntry& entry) {

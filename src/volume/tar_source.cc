@@ -72,9 +72,13 @@ Result<ReadBatch> TarSource::read_batch() {
 }
 
 Result<std::optional<PathParts>> TarSource::path_of(const TarEntry& entry) {
-  Result<PathParts> parts = tar_parts(entry.path);
-  if (parts.ok()) return std::optional(*std::move(parts));
-  return refused(Errc::kInvalid, "the name '" + entry.path.substr(0, 300) +
+  return std::optional(TRY(parts_of(entry.path)));
+}
+
+Result<PathParts> TarSource::parts_of(const std::string& name) const {
+  Result<PathParts> parts = tar_parts(name);
+  if (parts.ok()) return parts;
+  return refused(Errc::kInvalid, "the name '" + name.substr(0, 300) +
                                      "' cannot be one in a volume: " + parts.error().message)
       .with_hint("nothing of it was taken; make the tar without it, as by tar --transform");
 }
@@ -93,7 +97,7 @@ Result<void> TarSource::take(ReadBatch& batch, const TarEntry& entry, PathParts 
     case TarEntry::Kind::kLink: return take_link(batch, std::move(read), entry);
     case TarEntry::Kind::kHardLink: {
       read.node = node_of_tar(entry, NodeKind::kFile);
-      read.same_as = *TRY(path_of({.path = entry.target, .target = {}}));
+      read.same_as = TRY(parts_of(entry.target));
       add(batch, std::move(read));
       return {};
     }

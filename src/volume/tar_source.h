@@ -35,6 +35,8 @@ class TarSource : public PutSource {
   virtual Result<void> ended() { return {}; }
 
   TarReader& reader() { return *reader_; }
+  // Of a name that the tar has.
+  Result<std::vector<std::string>> parts_of(const std::string& name) const;
   Error refused(Errc code, const std::string& why) const;
 
  private:

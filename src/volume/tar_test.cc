@@ -1,7 +1,11 @@
 #include <sys/stat.h>
 
+#include <array>
+#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,7 +55,7 @@ class TarTest : public ::testing::Test {
     link.target = "a/\xff/../b";
     Node& old = root.entries["old"].node;
     old.hash = hash::sha256("");
-    old.mode = 04711;
+    old.mode = 01711;
     old.changed = -5;
     old.changed_nanos = 123'456'789;
     data_.run(data_.volume().publish(root, {}, 0, "all kinds"));
@@ -89,7 +93,7 @@ TEST_F(TarTest, ADumpLoadsAsTheSameTree) {
   EXPECT_TRUE(other.contents() == data_.contents());
   EXPECT_EQ(other.node("old").changed, -5);
   EXPECT_EQ(other.node("old").changed_nanos, 123'456'789U);
-  EXPECT_EQ(other.node("old").mode, 04711U);
+  EXPECT_EQ(other.node("old").mode, 01711U);
   EXPECT_EQ(other.node("link").target, "a/\xff/../b");
 }
 
@@ -208,6 +212,55 @@ TEST_F(TarTest, AnOutputThatTakesNoMoreIsToldAtOnce) {
   EXPECT_LE(appended, 5);
   EXPECT_EQ(tar->finish().error().code, Errc::kFull);
   EXPECT_LE(taken.size(), 3U << 20);
+}
+
+// As `tar -cf /dev/null`.
+TEST_F(TarTest, APipeIsWrittenToAndALinkIsFollowed) {
+  data_.put({{"a", "1"}});
+  const std::string pipe = folder_.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] {
+    std::ifstream from(pipe);
+    read.assign(std::istreambuf_iterator<char>(from), {});
+  });
+  {
+    const auto sink = MUST(TarSink::open(*data_.loop(), pipe, ""));
+    data_.run(get_into(*data_.loop(), data_.volume(), "latest", "", *sink, {}, {}));
+  }
+  reader.join();
+  EXPECT_EQ(MUST(env::file_info(pipe)).kind, env::FileKind::kOther);
+  const std::string link = folder_.path() + "/link";
+  ASSERT_EQ(::symlink(file().c_str(), link.c_str()), 0);
+  write("before");
+  const auto sink = MUST(TarSink::open(*data_.loop(), link, ""));
+  data_.run(get_into(*data_.loop(), data_.volume(), "latest", "", *sink, {}, {}));
+  EXPECT_EQ(MUST(env::file_info(link)).kind, env::FileKind::kLink);
+  EXPECT_TRUE(bytes() == read);
+}
+
+// Its end, which is no part of the tree, under the name of a link to itself.
+TEST_F(TarTest, ADumpsLinkToItsOwnEndIsRefused) {
+  data_.put({{"a", "1"}});
+  dump();
+  std::string tar = bytes();
+  const std::size_t header = tar.rfind("runnel-end.json");
+  ASSERT_EQ(header % 512, 0U);
+  constexpr std::size_t kSum = 148;
+  constexpr std::size_t kType = 156;
+  constexpr std::size_t kLink = 157;
+  tar.replace(header, 15, std::string("tree/x") + std::string(9, '\0'));
+  tar[header + kType] = '1';
+  tar.replace(header + kLink, 15, "runnel-end.json");
+  tar.replace(header + kSum, 8, std::string(8, ' '));
+  unsigned sum = 0;
+  for (std::size_t at = header; at < header + 512; ++at) sum += static_cast<unsigned char>(tar[at]);
+  std::array<char, 8> digits{};
+  std::snprintf(digits.data(), digits.size(), "%06o", sum);
+  tar.replace(header + kSum, 8, std::string(digits.data(), 7) + ' ');
+  write(tar);
+  MemoryVolume other(data_.loop());
+  EXPECT_FALSE(load(other).ok());
 }
 
 TEST_F(TarTest, DamageInTheStoreLeavesNoFile) {

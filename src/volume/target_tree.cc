@@ -86,7 +86,8 @@ Result<void> TargetFile::append(std::string_view bytes) {
 }
 
 Result<void> TargetFile::finish(const Node& node) {
-  if (::fchmod(file_.get(), node.mode) != 0) return errno_error("set the mode of " + path_, errno);
+  if (::fchmod(file_.get(), given_mode(node)) != 0)
+    return errno_error("set the mode of " + path_, errno);
   if (::futimens(file_.get(), times_of(node).data()) != 0) {
     return errno_error("set the time of " + path_, errno);
   }
@@ -113,6 +114,12 @@ Result<void> TargetFile::give_name() {
   return {};
 }
 
+Result<async::UniqueFd> open_device(const std::string& path) {
+  async::UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!device.valid()) return errno_error("open " + path, errno);
+  return device;
+}
+
 Result<void> make_link(const std::string& path, const Node& node) {
   const std::string part = part_of(path);
   if (::symlink(node.target.c_str(), part.c_str()) != 0) {
@@ -135,11 +142,12 @@ bool is_as_node(const std::string& path, const Node& node) {
   return S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) == node.size &&
          info.st_mtim.tv_sec == node.changed &&
          info.st_mtim.tv_nsec == static_cast<long>(node.changed_nanos) &&
-         (info.st_mode & 07777U) == node.mode;
+         (info.st_mode & 07777U) == given_mode(node);
 }
 
 Result<void> set_attributes(const std::string& path, const Node& node) {
-  if (::chmod(path.c_str(), node.mode) != 0) return errno_error("set the mode of " + path, errno);
+  if (::chmod(path.c_str(), given_mode(node)) != 0)
+    return errno_error("set the mode of " + path, errno);
   if (::utimensat(AT_FDCWD, path.c_str(), times_of(node).data(), 0) != 0) {
     return errno_error("set the time of " + path, errno);
   }

@@ -43,6 +43,8 @@ class TargetFile {
   std::string part_;  // What it is called until it is whole; empty: it has no name.
 };
 
+// To write to a device, a pipe or a socket that is there; waits for who reads a pipe.
+Result<async::UniqueFd> open_device(const std::string& path);
 Result<void> make_link(const std::string& path, const Node& node);
 // Whether a file has the size, the time and the permission bits of the node, or a link the target:
 // then nothing is to be done for it.

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::size_t kEntriesAtOnce = 4'096;
 
-}  // namespace
-
-Async<Edit> edit_of(Snapshot& snapshot, Snapshot::Found found, async::StopToken stop) {
+Async<Edit> edit_of_walked(Snapshot& snapshot, Snapshot::Found found, WalkedFolders& walked,
+                           async::StopToken stop) {
   CO_TRY(stop.check());
+  if (found.node.kind == NodeKind::kFolder) CO_TRY(walked.enter(found.inode));
   Edit edit;
   edit.node = std::move(found.node);
   if (edit.node.kind == NodeKind::kFile) {
@@ -23,10 +23,18 @@ Async<Edit> edit_of(Snapshot& snapshot, Snapshot::Found found, async::StopToken 
     for (const Snapshot::Entry& entry : entries) {
       Node node = CO_TRY(co_await snapshot.node(entry.what.inode));
       Snapshot::Found below{entry.what.inode, std::move(node)};
-      edit.entries.emplace(entry.name, CO_TRY(co_await edit_of(snapshot, std::move(below), stop)));
+      edit.entries.emplace(
+          entry.name, CO_TRY(co_await edit_of_walked(snapshot, std::move(below), walked, stop)));
     }
   }
   co_return edit;
+}
+
+}  // namespace
+
+Async<Edit> edit_of(Snapshot& snapshot, Snapshot::Found found, async::StopToken stop) {
+  WalkedFolders walked;
+  co_return co_await edit_of_walked(snapshot, std::move(found), walked, std::move(stop));
 }
 
 void make_exact(Edit& edit) {

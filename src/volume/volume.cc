@@ -190,14 +190,22 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
 
 Async<std::optional<Snapshot>> Volume::go_on_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
-  session_ = CO_TRY(co_await HeldSession::for_reading_on(session_context(), std::move(who)));
+  std::optional<Manifest> pinned;
+  const auto is_wanted = [&](std::string pin) {
+    return find_pinned({version, std::move(pin), 0}, pinned);
+  };
+  session_ =
+      CO_TRY(co_await HeldSession::for_reading_on(session_context(), std::move(who), is_wanted));
   if (!session_) co_return std::optional<Snapshot>();
-  Result<Manifest> manifest = co_await manifest_at({version, session_->session().record().pin, 0});
-  if (manifest.ok() && manifest->version == version) {
-    co_return std::optional(Snapshot(*pages_, *std::move(manifest)));
-  }
-  CO_TRY(co_await end_session());
-  co_return std::optional<Snapshot>();
+  co_return std::optional(Snapshot(*pages_, *std::move(pinned)));
+}
+
+// Whether the manifest there is of the version; then `into` is it.
+Async<bool> Volume::find_pinned(VersionPlace place, std::optional<Manifest>& into) {
+  Result<Manifest> manifest = co_await manifest_at(place);
+  if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return false;
+  into = CO_TRY(std::move(manifest));
+  co_return into->version == place.version;
 }
 
 Async<void> Volume::keep_session(KeysInUse keys) {

@@ -138,6 +138,7 @@ class Volume {
   Result<void> read_from_bases();
   Snapshot empty_snapshot();
   Async<Manifest> read_manifest(VersionPlace place);
+  Async<bool> find_pinned(VersionPlace place, std::optional<Manifest>& into);
   // `text`: of the manifest, where it is known.
   Async<Manifest> manifest_of_text(VersionPlace place, std::string text);
   Async<Manifest> publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,

@@ -86,6 +86,7 @@ Async<bool> VolumeSource::gather_next(Wanted& wanted) {
     wanted.parts.push_back({{path_, std::move(node), {}, {}}, 0});
   }
   if (kind == NodeKind::kFolder) {
+    CO_TRY(walked_.enter(entry.what.inode));
     levels_.push_back({entry.what.inode, "", {}, 0});
   } else {
     path_.pop_back();

@@ -65,6 +65,7 @@ class VolumeSource final : public PutSource {
   Result<void> check_whole(const ReadEntry& entry);
 
   Snapshot& snapshot_;
+  WalkedFolders walked_;
   const async::StopToken stop_;
   ExtentReader reader_;
   std::optional<Node> root_;

@@ -82,6 +82,7 @@ class WarmingUp {
 
  private:
   Async<void> take_folder(Inode folder) {
+    CO_TRY(walked_.enter(folder));
     for (std::string after;;) {
       const std::vector<Snapshot::Entry> entries =
           CO_TRY(co_await snapshot_.list(folder, after, kWarmedNames));
@@ -187,6 +188,7 @@ class WarmingUp {
   async::EventLoop& loop_;
   Volume& volume_;
   Snapshot& snapshot_;
+  WalkedFolders walked_;
   DiskCache& cache_;
   const VolumeKey key_;
   const WarmUpProgress progress_;

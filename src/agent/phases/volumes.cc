@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "agent/suspect_mounts.h"
 #include "base/check.h"
@@ -19,6 +22,33 @@
 
 namespace runnel::agent {
 namespace {
+
+namespace fs = std::filesystem;
+
+// A `get` that was killed or has failed may leave files under names of its own, and folders that
+// have the modes of the version's already.
+Result<void> go_on_with(const std::string& part) {
+  constexpr std::string_view kBegun = ".runnel-part-";  // What `get` gives no name to yet.
+  const auto failed = [&part](const std::error_code& code) {
+    return errno_error("go on with the copy " + part, code.value());
+  };
+  CHECK(part.find("/tree.part-") != std::string::npos, "files are removed of a user's folder");
+  if (!env::exists(part)) return {};
+  std::error_code code;
+  fs::permissions(part, fs::perms::owner_all, fs::perm_options::add, code);
+  std::vector<fs::path> begun;
+  fs::recursive_directory_iterator entry(part, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (entry->path().filename().string().starts_with(kBegun)) begun.push_back(entry->path());
+    const bool is_folder = !entry->is_symlink(code) && entry->is_directory(code);
+    if (is_folder)
+      fs::permissions(entry->path(), fs::perms::owner_all, fs::perm_options::add, code);
+    if (code) return failed(code);
+  }
+  if (code) return failed(code);
+  for (const fs::path& file : begun) TRY(env::remove_file(file));
+  return {};
+}
 
 std::string target_of(const model::VolumeUse& use) { return use.volume + "@" + use.version; }
 
@@ -141,13 +171,17 @@ Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& 
   const std::string place = mounts_.place_of(use);
   const std::string tree = UsedMounts::tree_of(place);
   // Of this boot: what one before it got may never have come to the disk.
-  const std::string part = tree + ".part-" + TRY(env::boot_id());
-  if (!env::is_read_only_tree(part)) {
+  const std::string boot = TRY(env::boot_id());
+  const std::string part = tree + ".part-" + boot;
+  const std::string whole = tree + ".whole-" + boot;
+  if (!env::exists(whole)) {
+    TRY(go_on_with(part));
     TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
+    TRY(env::rename_file(part, whole));
   }
-  TRY(env::make_tree_read_only(part));
+  TRY(env::make_tree_read_only(whole));
   TRY(UsedMounts::mark_copy(place));
-  return env::rename_file(part, tree);
+  return env::rename_file(whole, tree);
 }
 
 Result<void> VolumesPhase::run(const std::vector<std::string>& words,

@@ -8,7 +8,6 @@
 
 #include "env/files.h"
 #include "env/machine.h"
-#include "env/read_only_tree.h"
 #include "env/remove_tree.h"
 #include "env/testing/temporary_directory.h"
 
@@ -107,19 +106,37 @@ TEST_F(VolumesPhaseTest, ACopyOfBeforeTheMachineWasStartedIsMadeAnew) {
   EXPECT_FALSE(env::exists(home_.path() + "/mounts/strays")) << "it was no task's";
 }
 
-TEST_F(VolumesPhaseTest, AWholePartIsTakenOnlyWhenItIsOfThisBoot) {
+TEST_F(VolumesPhaseTest, AWholeCopyIsTakenOnlyWhenItIsOfThisBoot) {
   answer_with("mkdir -p $3; echo again > $3/file");
-  const std::string part = place_ + "/tree.part-";
+  const std::string whole = place_ + "/tree.whole-";
   for (const std::string& boot : {std::string("another"), MUST(env::boot_id())}) {
-    MUST(env::make_directories(part + boot));
-    MUST(env::append_file(part + boot + "/file", boot));
-    MUST(env::make_tree_read_only(part + boot));
+    MUST(env::make_directories(whole + boot));
+    MUST(env::append_file(whole + boot + "/file", boot));
     MUST(prepare("/no/such/device"));
     const bool is_asked = boot == "another";
     EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), is_asked ? "again\n" : boot);
     MUST(undo());
     EXPECT_FALSE(env::exists(place_)) << "parts go with the place";
   }
+}
+
+// The version's root cannot be written to, nor can a copy of it of which a file is damaged.
+TEST_F(VolumesPhaseTest, WhatWasGotInPartIsNoCopy) {
+  answer_with("mkdir -p $3/sub; echo text > $3/file; chmod 555 $3 $3/sub; exit 1");
+  EXPECT_FALSE(prepare("/no/such/device").ok());
+  EXPECT_FALSE(prepare("/no/such/device").ok()) << "nor for who comes next";
+  answer_with("mkdir -p $3; echo more > $3/sub/more");
+  MUST(prepare("/no/such/device"));
+  EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), "text\n") << "it was there";
+  EXPECT_EQ(env::read_file(place_ + "/tree/sub/more").value_or("none"), "more\n");
+}
+
+TEST_F(VolumesPhaseTest, WhatAKilledGetHasBegunIsNoFileOfTheVersion) {
+  answer_with("mkdir -p $3/sub; echo te > $3/sub/.runnel-part-0123456789abcdef; exit 1");
+  EXPECT_FALSE(prepare("/no/such/device").ok());
+  answer_with("echo text > $3/sub/file");
+  MUST(prepare("/no/such/device"));
+  EXPECT_EQ(MUST(env::list_directory(place_ + "/tree/sub")), std::vector<std::string>{"file"});
 }
 
 TEST_F(VolumesPhaseTest, ASweepGoesOnAfterAPlaceThatCannotBeLookedAt) {

@@ -11,11 +11,26 @@ Result<std::unique_ptr<LocalStore>> LocalStore::open(async::EventLoop& loop,
                                                      const std::string& path) {
   ObjectFolder folder = TRY(ObjectFolder::open(path));
   Workers workers;
-  for (std::size_t number = 0; number < kWorkers; ++number) {
-    workers.push_back(
-        TRY(async::Worker::create(loop, {.name = "object-local", .queued_max = kQueuedMax})));
-  }
+  while (workers.size() < kWorkers) workers.push_back(TRY(make_worker(loop)));
   return std::unique_ptr<LocalStore>(new LocalStore(std::move(folder), std::move(workers)));
+}
+
+Async<std::unique_ptr<LocalStore>> LocalStore::open_beside(async::EventLoop& loop,
+                                                           std::string path) {
+  Workers workers;
+  workers.push_back(CO_TRY(make_worker(loop)));
+  Result<ObjectFolder> folder =
+      co_await workers.front()->run([&path] { return ObjectFolder::open(path); });
+  if (!folder.ok()) {
+    MUST(co_await workers.front()->stop());
+    co_return folder.error();
+  }
+  while (workers.size() < kWorkers) workers.push_back(CO_TRY(make_worker(loop)));
+  co_return std::unique_ptr<LocalStore>(new LocalStore(*std::move(folder), std::move(workers)));
+}
+
+Result<std::unique_ptr<async::Worker>> LocalStore::make_worker(async::EventLoop& loop) {
+  return async::Worker::create(loop, {.name = "object-local", .queued_max = kQueuedMax});
 }
 
 LocalStore::~LocalStore() = default;

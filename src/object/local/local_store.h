@@ -22,6 +22,8 @@ class LocalStore final : public ObjectStore {
   static constexpr std::size_t kQueuedMax = 256;
 
   static Result<std::unique_ptr<LocalStore>> open(async::EventLoop& loop, const std::string& path);
+  // The same on a thread: a file system that does not answer holds up nobody else on the loop.
+  static Async<std::unique_ptr<LocalStore>> open_beside(async::EventLoop& loop, std::string path);
   ~LocalStore() override;
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
@@ -38,6 +40,7 @@ class LocalStore final : public ObjectStore {
 
  private:
   using Workers = std::vector<std::unique_ptr<async::Worker>>;
+  static Result<std::unique_ptr<async::Worker>> make_worker(async::EventLoop& loop);
   LocalStore(ObjectFolder folder, Workers workers)
       : folder_(std::move(folder)), workers_(std::move(workers)) {}
 

@@ -1,0 +1,123 @@
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "volume/folder_difference.h"
+#include "volume/folder_sink.h"
+#include "volume/fsck.h"
+#include "volume/get.h"
+#include "volume/object_sink.h"
+#include "volume/put.h"
+#include "volume/tar_sink.h"
+#include "volume/tar_source.h"
+#include "volume/testing/memory_volume.h"
+#include "volume/tree_edit.h"
+#include "volume/warm_up.h"
+
+// Volumes of people who mean harm, and files of whoever gets them.
+namespace runnel::volume {
+namespace {
+
+using testing::MemoryVolume;
+
+class HostileVolumeTest : public ::testing::Test {
+ protected:
+  Result<GetProgress> get(MemoryVolume& data) {
+    return data.try_run(get_tree(*data.loop(), data.volume(), "latest", "", place("got"), {}, {}));
+  }
+  void publish(MemoryVolume& data, const std::string& name, std::uint32_t mode) {
+    Edit root = Edit::folder();
+    Node& file = root.entries[name].node;
+    file.hash = hash::sha256("");
+    file.mode = mode;
+    data.run(data.volume().publish(root, {}, 0, ""));
+  }
+  std::string place(const std::string& name) const { return folder_.path() + "/in/" + name; }
+  std::uint32_t mode_of(const std::string& path) {
+    struct stat seen{};
+    EXPECT_EQ(::stat(path.c_str(), &seen), 0) << path;
+    return seen.st_mode & 07777U;
+  }
+
+  env::testing::TemporaryDirectory folder_;
+  MemoryVolume data_;
+};
+
+TEST_F(HostileVolumeTest, NoNameLeadsOutOfWhereFilesArePut) {
+  MUST(env::make_directories(place("")));
+  const std::string nul("a\0b", 3);
+  for (const std::string& name : {std::string("../escaped"), std::string("/escaped"),
+                                  std::string(".."), std::string("."), std::string("a/b"), nul}) {
+    MemoryVolume data(data_.loop());
+    publish(data, name, 0644);
+    const Result<GetProgress> got = get(data);
+    ASSERT_FALSE(got.ok()) << name;
+    EXPECT_EQ(got.error().code, Errc::kCorrupt);
+    EXPECT_FALSE(env::exists(place("escaped")));
+    const FsckResult checked = data.run(check_volume(*data.loop(), data.volume(), {}, {}));
+    ASSERT_FALSE(checked.damages.empty()) << name;
+    EXPECT_NE(checked.damages[0].what.find("no file can have"), std::string::npos);
+  }
+}
+
+TEST_F(HostileVolumeTest, AFolderThatIsInItselfEndsAWalk) {
+  WalkedFolders walked;
+  MUST(walked.enter(kRootInode));
+  MUST(walked.enter(2));
+  EXPECT_EQ(walked.enter(kRootInode).error().code, Errc::kCorrupt);
+}
+
+// Owners are not kept: it would be so for whoever gets it, as for root.
+TEST_F(HostileVolumeTest, NoFileIsSetUserIdForWhoGetsIt) {
+  MUST(env::make_directories(place("")));
+  publish(data_, "tool", 06755);
+  MUST(get(data_));
+  EXPECT_EQ(mode_of(place("got/tool")), 0755U);
+  Snapshot newest = data_.run(data_.volume().snapshot("latest"));
+  const FolderDifference difference =
+      data_.run(compare_folder(*data_.loop(), newest, kRootInode, place("got"), {}));
+  EXPECT_TRUE(difference.missing.empty()) << "nothing is to be got again";
+  const auto tar = MUST(TarSink::open(*data_.loop(), place("tool.tar"), ""));
+  data_.run(get_into(*data_.loop(), data_.volume(), "latest", "", *tar, {}, {}));
+  MemoryVolume other(data_.loop());
+  auto source = std::make_unique<TarSource>(MUST(TarReader::open(place("tool.tar"))));
+  other.run(put_from(*other.loop(), other.volume(), std::move(source), {}, {}));
+  EXPECT_EQ(other.node("tool").mode, 0755U);
+}
+
+TEST_F(HostileVolumeTest, APutKeepsNoSetUserId) {
+  MUST(env::make_directories(place("source")));
+  MUST(env::write_file_atomically(place("source/tool"), "x"));
+  ASSERT_EQ(::chmod(place("source/tool").c_str(), 04711), 0);
+  data_.run(
+      put_tree(*data_.loop(), data_.volume(), MUST(SourceTree::open(place("source"))), {}, {}));
+  EXPECT_EQ(data_.node("tool").mode, 0711U);
+}
+
+// An export to where the volume itself is.
+TEST_F(HostileVolumeTest, NoFileTakesThePlaceOfAVolumesHead) {
+  data_.put({{"head", "mine"}, {"data/head", "mine"}});
+  const std::string head = data_.store().objects().at("data/head").bytes;
+  ObjectSink objects(*data_.loop(), data_.store(), "", {});
+  const auto exported =
+      data_.try_run(get_into(*data_.loop(), data_.volume(), "latest", "", objects, {}, {}));
+  EXPECT_EQ(exported.error().code, Errc::kConflict);
+  EXPECT_EQ(data_.store().objects().at("data/head").bytes, head);
+  MUST(env::make_directories(place("got/data")));
+  MUST(env::write_file_atomically(place("got/data/head"), head));
+  MUST(env::write_file_atomically(place("got/head"), "of nobody's volume"));
+  EXPECT_EQ(get(data_).error().code, Errc::kConflict);
+  EXPECT_EQ(MUST(env::read_file(place("got/data/head"))), head);
+  MUST(env::remove_file(place("got/data/head")));
+  MUST(get(data_));
+  EXPECT_EQ(MUST(env::read_file(place("got/head"))), "mine");
+}
+
+}  // namespace
+}  // namespace runnel::volume
