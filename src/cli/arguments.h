@@ -52,6 +52,7 @@ enum class Command : std::uint8_t {
   kVolumeImport,
   kVolumeTag,
   kVolumeDelete,
+  kVolumeForget,
   kVolumeGc,
   kVolumeStat,
   kVolumeFsck,

@@ -65,6 +65,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeImport:
     case Command::kVolumeTag:
     case Command::kVolumeDelete:
+    case Command::kVolumeForget:
     case Command::kVolumeGc:
     case Command::kVolumeStat:
     case Command::kVolumeFsck:

@@ -222,6 +222,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeImport: return import_volume(arguments, home);
     case Command::kVolumeTag: return tag_volume(arguments, home);
     case Command::kVolumeDelete: return delete_volume(arguments, home);
+    case Command::kVolumeForget: return forget_volume(arguments, home);
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);
     case Command::kVolumeFsck: return check_volume(arguments, home);

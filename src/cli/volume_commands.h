@@ -22,6 +22,7 @@ Result<int> list_volume_folder(const Arguments& arguments, const home::Home& hom
 Result<int> print_volume_file(const Arguments& arguments, const home::Home& home);
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
 Result<int> delete_volume(const Arguments& arguments, const home::Home& home);
+Result<int> forget_volume(const Arguments& arguments, const home::Home& home);
 Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
 Result<int> tell_volume(const Arguments& arguments, const home::Home& home);
 Result<int> bench_mount(const Arguments& arguments);

@@ -248,6 +248,11 @@ const std::vector<Definition>& volume_definitions() {
          add_volume(app, arguments);
          app.add_flag("-y,--yes", arguments.yes, "without it is told what would be deleted");
        }},
+      {Command::kVolumeForget,
+       "forget",
+       {},
+       "take a volume from this home's list; its store keeps it",
+       add_volume},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
       {Command::kVolumeStat, "stat", {}, "what a volume has, takes and costs", add_volume},
       {Command::kVolumeFsck,

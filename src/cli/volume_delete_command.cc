@@ -31,7 +31,7 @@ Result<void> check_no_job_reads(const home::Home& home, const std::string& name,
 // A path or a version is something else's business.
 Result<void> check_whole(const VolumeTarget& target) {
   if (target.version.empty() && target.path.empty()) return {};
-  return Error(Errc::kInvalid, "a whole volume is deleted, by its name alone")
+  return Error(Errc::kInvalid, "a whole volume is named here, by its name alone")
       .with_field("volume")
       .with_hint(target.path.empty()
                      ? "old versions go by: runnel volume gc " + target.name + " --keep 7d"
@@ -93,6 +93,26 @@ Result<int> delete_volume(const Arguments& arguments, const home::Home& home) {
   answer(arguments, delete_document(name, result),
          "deleted volume " + name + ": " + count_text(result.objects, "object", "objects") + ", " +
              human(Bytes::count(result.bytes)) + "\n");
+  return 0;
+}
+
+Result<int> forget_volume(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  TRY(check_whole(target));
+  const home::VolumePlaces places = TRY(home::volume_places(home));
+  const auto known = places.find(target.name);
+  if (known == places.end()) {
+    return Error(Errc::kNotFound, "this home knows no volume " + target.name)
+        .with_field("volume")
+        .with_value(target.name)
+        .with_hint("runnel volume list shows those that it knows");
+  }
+  TRY(home::forget_volume(home, target.name, known->second, [] { return true; }));
+  json::Value value = json::Value::object();
+  value.set("name", json::Value::text(target.name));
+  value.set("store", json::Value::text(known->second.to_string()));
+  answer(arguments, value,
+         "forgot volume " + target.name + "; " + known->second.to_string() + " keeps it\n");
   return 0;
 }
 

@@ -105,7 +105,8 @@ std::string table_of(const json::Value::List& all) {
   for (const json::Value& value : all) {
     const bool is_known = value.find("problem") == nullptr;
     table.add({text_of(value, "name"), is_known ? or_dash(text_of(value, "version")) : "?",
-               std::to_string(number_of(value, "versions")), text_of(value, "store")});
+               is_known ? std::to_string(number_of(value, "versions")) : "?",
+               text_of(value, "store")});
   }
   return table_text(table);
 }

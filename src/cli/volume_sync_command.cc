@@ -1,3 +1,4 @@
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,14 +32,20 @@ json::Value paths_document(const Paths& paths) {
   return json::Value::list(std::move(all));
 }
 
-// What would be done, a line each.
-int answer_dry_run(const Arguments& arguments, const Paths& removed, const Paths& written) {
+// What would be done, a line each. `replaced`: what is there of what would be written.
+int answer_dry_run(const Arguments& arguments, const Paths& removed, const Paths& written,
+                   const Paths& replaced = {}) {
+  const std::set<std::string> others(replaced.begin(), replaced.end());
   std::string text;
   for (const std::string& path : removed) text += "would remove " + printable(path) + "\n";
-  for (const std::string& path : written) text += "would write " + printable(path) + "\n";
+  for (const std::string& path : written) {
+    text += others.contains(path) ? "would replace " : "would write ";
+    text += printable(path) + "\n";
+  }
   json::Value value = json::Value::object();
   value.set("removed", paths_document(removed));
   value.set("written", paths_document(written));
+  value.set("replaced", paths_document(replaced));
   answer(arguments, value, text.empty() ? "nothing to do\n" : text);
   return 0;
 }
@@ -74,14 +81,17 @@ Result<int> sync_in(const Arguments& arguments, const home::Home& home, const st
 // --- Into a folder of this machine.
 
 // Nobody loses files by naming the wrong folder.
-Error would_remove(const std::string& folder, const VolumeTarget& from, const std::string& uuid,
-                   const Paths& surplus) {
+Error would_lose(const std::string& folder, const VolumeTarget& from, const std::string& uuid,
+                 const volume::FolderDifference& difference) {
   const std::string source = from.path.empty() ? from.name : from.name + ":/" + from.path;
-  return Error(Errc::kConflict, folder + " was never synced with " + source + " (of the volume " +
-                                    uuid + "), and sync would remove " +
-                                    count_text(std::ssize(surplus), "entry", "entries") +
-                                    " of it that " + source + " does not have, as " +
-                                    printable(surplus.front()))
+  const bool removes = !difference.surplus.empty();
+  const Paths& lost = removes ? difference.surplus : difference.replaced;
+  return Error(Errc::kConflict,
+               folder + " was never synced with " + source + " (of the volume " + uuid +
+                   "), and sync would " + (removes ? "remove " : "replace ") +
+                   count_text(std::ssize(lost), "entry", "entries") +
+                   (removes ? " of it that " + source + " does not have, as " : " of it, as ") +
+                   printable(lost.front()))
       .with_value(folder)
       .with_hint("see all of it: --dry-run; to let it go: --delete");
 }
@@ -124,11 +134,15 @@ Result<int> sync_out(const Arguments& arguments, const home::Home& home, const V
   const std::string place = env::exists(given) ? TRY(env::real_path(given)) : given;
   const SyncedFrom source = TRY(difference_of(*client, opened, from, place));
   const Paths& surplus = source.difference.surplus;
-  if (arguments.dry_run) return answer_dry_run(arguments, surplus, source.difference.missing);
+  const Paths& replaced = source.difference.replaced;
+  if (arguments.dry_run) {
+    return answer_dry_run(arguments, surplus, source.difference.missing, replaced);
+  }
   const home::SyncSource synced{opened.head().uuid, from.path};
-  const bool may_remove =
-      surplus.empty() || arguments.remove || TRY(home::was_synced(home, place, synced));
-  if (!may_remove) return would_remove(place, from, synced.uuid, surplus);
+  const bool loses_nothing = surplus.empty() && replaced.empty();
+  const bool may_lose =
+      loses_nothing || arguments.remove || TRY(home::was_synced(home, place, synced));
+  if (!may_lose) return would_lose(place, from, synced.uuid, source.difference);
   TRY(env::make_directories(env::parent_of(place)));
   TRY(remove_surplus(place, surplus));
   const auto sink = TRY(

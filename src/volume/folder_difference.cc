@@ -80,7 +80,12 @@ class Comparison {
 
   void look_at(NamedNodes& files) {
     for (auto& [path, node] : files) {
-      if (!is_as_node(target_ + "/" + path, node)) done_.missing.push_back(std::move(path));
+      const std::string file = target_ + "/" + path;
+      if (is_as_node(file, node)) continue;
+      const Result<env::FileInfo> there = env::file_info(file);
+      const bool is_other = there.ok() && there->kind != env::FileKind::kDirectory;
+      if (is_other) done_.replaced.push_back(path);
+      done_.missing.push_back(std::move(path));
     }
   }
 

@@ -16,6 +16,8 @@ struct FolderDifference {
   std::vector<std::string> surplus;
   // Files and links that are not there, or not with the size, time and mode of the version's.
   std::vector<std::string> missing;
+  // Of these, what is there: who gets them takes away another file or link.
+  std::vector<std::string> replaced;
 };
 
 // A folder that is not there has nothing. Looks on a thread "volume-compare".

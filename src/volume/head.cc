@@ -112,7 +112,10 @@ namespace runnel::volume {
 namespace {
 
 Error no_head(const Error& why) {
-  return Error(Errc::kCorrupt, "the head of the volume is damaged: " + why.to_string());
+  return Error(Errc::kCorrupt, "the head of the volume is damaged: " + why.to_string())
+      .with_hint(
+          "put back a copy of the object 'head' in the volume's place; without one nothing "
+          "tells what its versions are: remove the place, and make the volume anew");
 }
 
 Error needs_later(const std::string& what, std::int64_t format) {

@@ -152,7 +152,7 @@ def test_sync_makes_a_folder_as_the_volume_is(runnel, data, tmp_path):
     assert same(tmp_path / "source", copy)
     tree(copy, {"a/more": b"5", "new/z": b"6", "f": b"other"})
     said = runnel.run("volume", "sync", "data:/", copy, "--dry-run")
-    assert said == "would remove a/more\nwould remove new\nwould write f\n"
+    assert said == "would remove a/more\nwould remove new\nwould replace f\n"
     assert (copy / "a/more").exists(), "nothing is changed by saying so"
     told = runnel.json("volume", "sync", "data:/", copy)
     assert told["removed"] == ["a/more", "new"] and told["files"] == 1, "what is the same is not got again"
@@ -177,6 +177,16 @@ def test_sync_removes_nothing_from_a_folder_that_it_does_not_know(runnel, data, 
     runnel.run("volume", "create", "other")
     runnel.run("volume", "put", tmp_path / "source", "other")
     runnel.run("volume", "sync", "other:/", work, code=1)
+
+
+def test_sync_replaces_nothing_in_a_folder_that_it_does_not_know(runnel, data, tmp_path):
+    work = tree(tmp_path / "work", {"f": b"a week of work"})
+    runnel.run("volume", "sync", "data:/", work, code=1)
+    assert "never synced with data" in runnel.err and "replace 1 entry" in runnel.err and "--delete" in runnel.err
+    assert (work / "f").read_bytes() == b"a week of work"
+    assert "would replace f\n" in runnel.run("volume", "sync", "data:/", work, "--dry-run")
+    runnel.run("volume", "sync", "data:/", work, "--delete")
+    assert same(tmp_path / "source", work)
 
 
 def test_sync_knows_a_volume_and_a_folder_by_more_than_their_names(runnel, data, tmp_path):
@@ -296,6 +306,31 @@ def test_a_volume_is_deleted_when_nobody_needs_it(runnel, tmp_path):
     runnel.run("volume", "create", "data")
     runnel.run("volume", "put", tmp_path / "source", "data")
     assert runnel.run("volume", "cat", "data:/a") == "1" * 5_000
+
+
+def test_a_home_forgets_a_volume_whose_store_is_gone(runnel, tmp_path):
+    store = f"file://{tmp_path}/store"
+    runnel.run("volume", "create", "data", "--store", store)
+    runnel.run("volume", "put", tree(tmp_path / "source", {"a": b"1"}), "data")
+    (tmp_path / "store").rename(tmp_path / "away")
+    listed = runnel.run("volume", "list")
+    assert listed.splitlines()[1].split() == ["data", "?", "?", store], "nobody knows how many versions it has"
+    assert runnel.run("volume", "forget", "data") == f"forgot volume data; {store} keeps it\n"
+    assert runnel.json("volume", "list")["volumes"] == []
+    runnel.run("volume", "forget", "data", code=1)
+    assert "knows no volume data" in runnel.err
+    (tmp_path / "away").rename(tmp_path / "store")
+    runnel.run("volume", "create", "data", "--store", store)
+    assert runnel.run("volume", "cat", "data:/a") == "1"
+
+
+def test_an_export_to_where_the_volume_is_leaves_it_whole(runnel, tmp_path):
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"head": b"mine"}), "data")
+    for words in (("export", "data", f"file://{runnel.home}/volumes/data"), ("get", "data", runnel.home / "volumes/data")):
+        runnel.run("volume", *words, code=1)
+        assert "is the head of a volume" in runnel.err and "choose another place" in runnel.err
+    assert runnel.run("volume", "cat", "data:/head") == "mine"
 
 
 def test_a_damaged_volume_can_be_deleted(runnel, tmp_path):
