@@ -87,36 +87,27 @@ Async<void> MountResources::release_disk(const MountRequest& request) {
 }
 
 template <typename T>
-Async<T> MountResources::in_turn(Async<T> work) {
-  while (is_busy_) CO_TRY(co_await turn_ended_.wait());
-  is_busy_ = true;
+Async<T> MountResources::in_turn(std::string folder, Async<T> work) {
+  while (busy_.contains(folder)) CO_TRY(co_await turn_ended_.wait());
+  busy_.insert(folder);
   Result<T> done = co_await std::move(work);
-  is_busy_ = false;
-  turn_ended_.notify_one();
+  busy_.erase(folder);
+  turn_ended_.notify_all();
   co_return done;
+}
+
+Async<volume::DiskCache*> MountResources::hold_cache(const MountRequest& request) {
+  return in_turn(request.cache, hold_disk(request));
+}
+
+Async<void> MountResources::release_cache(const MountRequest& request) {
+  return in_turn(request.cache, release_disk(request));
 }
 
 Async<volume::PackCache*> MountResources::hold_packs(MountRequest request, std::string uuid,
                                                      volume::RangeReader ranges) {
-  return in_turn(make_packs(std::move(request), std::move(uuid), std::move(ranges)));
-}
-
-Async<void> MountResources::release_packs(const MountRequest& request, const std::string& uuid) {
-  return in_turn(end_packs(request, uuid));
-}
-
-Async<volume::DiskCache*> MountResources::hold_cache(const MountRequest& request) {
-  return in_turn(hold_disk(request));
-}
-
-Async<void> MountResources::release_cache(const MountRequest& request) {
-  return in_turn(release_disk(request));
-}
-
-Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::string uuid,
-                                                     volume::RangeReader ranges) {
   volume::DiskCache* disk = nullptr;
-  if (!request.cache.empty()) disk = CO_TRY(co_await hold_disk(request));
+  if (!request.cache.empty()) disk = CO_TRY(co_await hold_cache(request));
   CHECK(stores_.contains(key_of_store(request)), "the packs of a store that nobody holds");
   Packs& held = packs_[key_of_packs(request, uuid)];
   if (!held.cache) {
@@ -130,14 +121,14 @@ Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::
   co_return held.cache.get();
 }
 
-Async<void> MountResources::end_packs(const MountRequest& request, const std::string& uuid) {
+Async<void> MountResources::release_packs(MountRequest request, std::string uuid) {
   const auto found = packs_.find(key_of_packs(request, uuid));
   CHECK(found != packs_.end(), "packs are released that nobody holds");
   if (--found->second.users == 0) {
     const auto last = packs_.extract(found);
     MUST(co_await last.mapped().cache->close());
   }
-  if (!request.cache.empty()) CO_TRY(co_await release_disk(request));
+  if (!request.cache.empty()) CO_TRY(co_await release_cache(request));
   co_return {};
 }
 

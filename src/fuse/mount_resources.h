@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "async/event.h"
@@ -45,7 +46,7 @@ class MountResources {
   // read, from the store of the request.
   Async<volume::PackCache*> hold_packs(MountRequest request, std::string uuid,
                                        volume::RangeReader ranges);
-  Async<void> release_packs(const MountRequest& request, const std::string& uuid);
+  Async<void> release_packs(MountRequest request, std::string uuid);
 
   // The cache on the disk that it names, of this process's mounts or opened for it.
   Async<volume::DiskCache*> hold_cache(const MountRequest& request);
@@ -60,12 +61,10 @@ class MountResources {
     std::unique_ptr<volume::PackCache> cache;
     int users = 0;
   };
-  // A folder is opened or closed by one at a time: two would find each other's lock.
+  // A folder is opened or closed by one at a time: two would find each other's lock. One that does
+  // not answer holds up no other.
   template <typename T>
-  Async<T> in_turn(Async<T> work);
-  Async<volume::PackCache*> make_packs(MountRequest request, std::string uuid,
-                                       volume::RangeReader ranges);
-  Async<void> end_packs(const MountRequest& request, const std::string& uuid);
+  Async<T> in_turn(std::string folder, Async<T> work);
   Async<volume::DiskCache*> hold_disk(const MountRequest& request);
   Async<void> release_disk(const MountRequest& request);
 
@@ -75,7 +74,7 @@ class MountResources {
   std::map<std::string, Store> stores_;
   std::map<std::string, Disk> disks_;
   std::map<std::string, Packs> packs_;
-  bool is_busy_ = false;
+  std::set<std::string> busy_;  // Folders that are being opened or closed.
   async::Notifier turn_ended_;
 };
 

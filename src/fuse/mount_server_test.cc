@@ -251,18 +251,21 @@ TEST_F(MountServerTest, AWarmUpOfACacheThatNoMountHasIsDone) {
       MUST(ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {})));
 }
 
-// As on a network file system that is away.
-TEST_F(MountServerTest, AStoreInAFolderThatDoesNotAnswerHoldsUpNoOther) {
+// As on a network file system that is away: a store, or a cache.
+class DeadFolderTest : public MountServerTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(StoreOrCache, DeadFolderTest, ::testing::Bool());
+
+TEST_P(DeadFolderTest, OneThatDoesNotAnswerHoldsUpNoOther) {
   MUST(env::make_directories(at("dead")));
   const std::unique_ptr<MountPoint> dead = MUST(MountPoint::create(at("dead"), "runnel:dead"));
-  MountRequest request = warm_up_of(at("cache"));
-  request.store = "file://" + at("dead/volumes");
+  MountRequest request = warm_up_of(at(GetParam() ? "cache" : "dead/cache"));
+  if (GetParam()) request.store = "file://" + at("dead/volumes");
   serve_for([&] {
     const async::UniqueFd waits = connected();
     EXPECT_EQ(::fcntl(waits.get(), F_SETFL, 0), 0);
     MUST(send_warm_up(waits.get(), request));
     {
-      const Held one = hand_over("one");
+      const Held one = hand_over("one", "", at("other cache"));
       ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
       expect_all_in("one");
     }
