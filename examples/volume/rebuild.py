@@ -179,6 +179,7 @@ def rebuild(store, version, folder):
     for path, inode in todo:  # It grows by what is in each folder.
         node = nodes[inode]
         if node["kind"] == 2:
+            expect(inode not in made, "a folder with two names")
             os.mkdir(path)
             for name, below in node["names"].items():
                 expect(b"/" not in name and name not in (b"", b".", b".."), "a name")
@@ -192,7 +193,7 @@ def rebuild(store, version, folder):
         made[inode] = path
     for path, inode in reversed(todo):  # A folder's time is of before, once all in it is done.
         if nodes[inode]["kind"] != 3:
-            os.chmod(path, nodes[inode]["mode"])
+            os.chmod(path, nodes[inode]["mode"] & (0o7777 if nodes[inode]["kind"] == 2 else 0o1777))
         os.utime(path, ns=(nodes[inode]["time_ns"],) * 2, follow_symlinks=False)
     print(f"{manifest['version']}: {len(made)} files and folders in {folder}")
 

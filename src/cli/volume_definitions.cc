@@ -66,7 +66,7 @@ void add_volume_sync(CLI::App& app, Arguments& arguments) {
   app.add_option("target", arguments.target, "NAME:/FOLDER, or a folder")->required();
   app.add_flag("--dry-run", arguments.dry_run, "say what would be done, and change nothing");
   app.add_flag("--delete", arguments.remove,
-               "remove also from a folder of this machine that was never synced");
+               "remove and replace also in a folder of this machine that was never synced");
   add_message(app, arguments);
   add_store(app, arguments);
 }
