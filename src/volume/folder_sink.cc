@@ -28,8 +28,8 @@ Result<void> refuse_device(const std::string& target) {
 
 // A folder may be the store of volumes.
 Result<void> look_for_head(const std::string& path) {
-  if (path.substr(path.rfind('/') + 1) != kHeadName) return {};
-  const Result<std::string> there = env::read_file(path, Bytes::count(kHeadLooks));
+  if (!is_named_head(path)) return {};
+  const Result<std::string> there = env::read_file(path, Bytes::count(Head::kReadMax));
   if (!there.ok()) return {};
   return check_no_head(*there, path);
 }
@@ -63,9 +63,10 @@ Async<void> FolderSink::take(std::vector<SinkEntry> entries) {
 
 Result<void> FolderSink::write(const SinkEntry& entry) {
   const std::string path = place(entry.path);
+  if (entry.node.kind != NodeKind::kFolder) TRY(look_for_head(path));
   switch (entry.node.kind) {
-    case NodeKind::kFile: TRY(look_for_head(path)); return write_file(path, entry);
-    case NodeKind::kLink: TRY(look_for_head(path)); return make_link(path, entry.node);
+    case NodeKind::kFile: return write_file(path, entry);
+    case NodeKind::kLink: return make_link(path, entry.node);
     case NodeKind::kFolder: break;
   }
   const bool is_made = TRY(make_folder(path));

@@ -236,6 +236,10 @@ Result<Head> decode_head(std::string_view text) {
   return head;
 }
 
+bool is_named_head(std::string_view path) {
+  return path.substr(path.rfind('/') + 1) == Head::kName;
+}
+
 Result<void> check_no_head(std::string_view bytes, const std::string& place) {
   const Result<Head> head = decode_head(bytes);
   const bool is_head = head.ok() ? !head->is_gone : head.error().code == Errc::kUnsupported;

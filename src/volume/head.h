@@ -40,6 +40,8 @@ struct Head {
   static constexpr std::size_t kRecentMax = 64;
   static constexpr std::size_t kInlineMax = 8 << 10;
   static constexpr std::size_t kBytesMax = 16 << 10;
+  static constexpr std::int64_t kReadMax = 4 * kBytesMax;  // Bytes; nothing longer is one.
+  static constexpr std::string_view kName = "head";        // Of the object, in the volume's place.
   static constexpr std::size_t kTagsMax = 64;
   static constexpr std::size_t kClonesMax = 16;
   static constexpr std::size_t kBasesMax = 8;
@@ -86,8 +88,8 @@ Result<Head> decode_head(std::string_view text);
 // kConflict when the bytes are the head of a volume, which lies at `place` and is about to be
 // replaced by a file: all its versions would be gone.
 Result<void> check_no_head(std::string_view bytes, const std::string& place);
-inline constexpr std::string_view kHeadName = "head";  // What is called so may be one.
-inline constexpr std::int64_t kHeadLooks = 1 << 20;    // Bytes; nothing longer is one.
+// Whether what lies at a path may be one, by its name.
+bool is_named_head(std::string_view path);
 // kUnsupported when a later build is needed to write the volume.
 Result<void> check_writable(const Head& head);
 

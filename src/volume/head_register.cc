@@ -39,7 +39,7 @@ HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std:
     : store_(store),
       random_(random),
       volume_(std::move(volume)),
-      key_(volume_ + "/head"),
+      key_(volume_ + "/" + std::string(Head::kName)),
       stop_(std::move(stop)) {}
 
 std::string HeadRegister::draw_uuid(env::Random& random) {
@@ -147,8 +147,7 @@ Async<void> HeadRegister::load_whole() {
 }
 
 Async<void> HeadRegister::load_once() {
-  Result<object::Object> read =
-      co_await store_.get(key_, static_cast<std::int64_t>(4 * Head::kBytesMax), stop_);
+  Result<object::Object> read = co_await store_.get(key_, Head::kReadMax, stop_);
   if (!read.ok() && read.error().code == Errc::kNotFound) {
     co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
         .with_field("volume")

@@ -75,14 +75,29 @@ class HeldSessionTest : public ::testing::Test {
     CO_TRY(co_await condemn(other, condemned_key("0000000000000002"), {std::move(key)}));
     co_return co_await volume.refresh();
   }
-  // A put that has ended, of this machine: no process has this number.
-  SessionRecord ended_put(const std::string& uuid) {
-    SessionRecord record = session_of_this_process("put");
+  // Of a process that has ended, of this machine: none has this number.
+  SessionRecord ended(const std::string& kind, const std::string& uuid) {
+    SessionRecord record = session_of_this_process(kind);
     record.pid = 1 << 30;
-    record.writes = true;
     record.source = "/data";
     record.uuid = uuid;
     return record;
+  }
+  SessionRecord ended_put(const std::string& uuid) {
+    SessionRecord record = ended("put", uuid);
+    record.writes = true;
+    return record;
+  }
+  // What a mount leaves behind whose server was killed.
+  void leave_mount(const VersionPlace& place) {
+    SessionRecord record = ended("mount", data_.volume().head().uuid);
+    record.pin = place.key;
+    data_.run(Session::begin(data_.store(), data_.random(), "data/", std::move(record), {}));
+  }
+  static SessionRecord next_mount() {
+    SessionRecord who = session_of_this_process("mount");
+    who.source = "/data";
+    return who;
   }
   bool goes_on_with(SessionRecord before) {
     data_.run(Session::begin(data_.store(), data_.random(), "data/", std::move(before), {}));
@@ -135,42 +150,27 @@ TEST_F(HeldSessionTest, NobodyGoesOnWithAPutIntoAVolumeThatHadTheName) {
   EXPECT_FALSE(goes_on_with(ended_put("00000000000000000000000000000000")));
 }
 
-SessionRecord ended_mount(const std::string& uuid, const std::string& pin) {
-  SessionRecord record = session_of_this_process("mount");
-  record.pid = 1 << 30;
-  record.source = "/mnt";
-  record.uuid = uuid;
-  record.pin = pin;
-  return record;
-}
-
-// A mount whose server was killed while the store is away.
+// While the store is away.
 TEST_F(HeldSessionTest, WhatAReaderHeldIsLeftToWhoAsksAgain) {
   const VersionPlace place = *data_.volume().head().newest();
   data_.put({{"a", "2"}});  // The head does not have the manifest itself any more.
-  data_.run(Session::begin(data_.store(), data_.random(), "data/",
-                           ended_mount(data_.volume().head().uuid, place.key), {}));
-  SessionRecord who = session_of_this_process("mount");
-  who.source = "/mnt";
+  leave_mount(place);
   const auto away = []() -> Async<void> { co_return Error(Errc::kUnavailable, "away"); };
   StoreWithAReader store(data_.store(), "data/" + place.key, away);
   Volume first = open(store);
-  EXPECT_EQ(data_.try_run(first.go_on_reading(who, place.version)).error().code,
+  EXPECT_EQ(data_.try_run(first.go_on_reading(next_mount(), place.version)).error().code,
             Errc::kUnavailable);
   Volume second = open(store);
-  EXPECT_TRUE(data_.run(second.go_on_reading(who, place.version)).has_value());
+  EXPECT_TRUE(data_.run(second.go_on_reading(next_mount(), place.version)).has_value());
   data_.run(second.end_session());
 }
 
 TEST_F(HeldSessionTest, WhatAReaderHasTakenOverItKeepsThoughTheStoreFails) {
   const VersionPlace place = *data_.volume().head().newest();
-  data_.run(Session::begin(data_.store(), data_.random(), "data/",
-                           ended_mount(data_.volume().head().uuid, place.key), {}));
-  SessionRecord who = session_of_this_process("mount");
-  who.source = "/mnt";
+  leave_mount(place);
   testing::ShortLivedStore store(data_.store(), 1);
   Volume volume = open(store);
-  EXPECT_TRUE(data_.run(volume.go_on_reading(who, place.version)).has_value());
+  EXPECT_TRUE(data_.run(volume.go_on_reading(next_mount(), place.version)).has_value());
   EXPECT_EQ(data_.objects("s/"), 1);
 }
 

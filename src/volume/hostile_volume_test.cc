@@ -9,7 +9,6 @@
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 #include "volume/folder_difference.h"
-#include "volume/folder_sink.h"
 #include "volume/fsck.h"
 #include "volume/get.h"
 #include "volume/object_sink.h"
@@ -17,8 +16,6 @@
 #include "volume/tar_sink.h"
 #include "volume/tar_source.h"
 #include "volume/testing/memory_volume.h"
-#include "volume/tree_edit.h"
-#include "volume/warm_up.h"
 
 // Volumes of people who mean harm, and files of whoever gets them.
 namespace runnel::volume {

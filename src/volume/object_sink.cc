@@ -6,10 +6,12 @@
 namespace runnel::volume {
 
 Async<void> ObjectSink::look_for_head(std::string path) {
-  if (path.substr(path.rfind('/') + 1) != kHeadName) co_return {};
-  const Result<object::Object> there = co_await store_.get(path, kHeadLooks, stop_);
-  if (!there.ok()) co_return {};
-  co_return check_no_head(there->bytes, path);
+  if (!is_named_head(path)) co_return {};
+  const Result<object::Object> there = co_await store_.get(path, Head::kReadMax, stop_);
+  if (there.ok()) co_return check_no_head(there->bytes, path);
+  const bool is_none =
+      there.error().code == Errc::kNotFound || there.error().code == Errc::kInvalid;
+  co_return is_none ? Result<void>() : there.error();
 }
 
 Async<void> ObjectSink::put(std::string path, std::string bytes) {

@@ -97,6 +97,18 @@ TEST_F(TarTest, ADumpLoadsAsTheSameTree) {
   EXPECT_EQ(other.node("link").target, "a/\xff/../b");
 }
 
+// Its hash is of the modes as they are.
+TEST_F(TarTest, ADumpKeepsEachBitOfAMode) {
+  Edit root = Edit::folder();
+  root.entries["old"].node.hash = hash::sha256("");
+  root.entries["old"].node.mode = 04711;
+  data_.run(data_.volume().publish(root, {}, 0, ""));
+  dump();
+  MemoryVolume other(data_.loop());
+  EXPECT_EQ(MUST(load(other)).manifest.tree, data_.newest().tree);
+  EXPECT_EQ(other.node("old").mode, 04711U);
+}
+
 TEST_F(TarTest, AnExportedTarImportsAsTheSameTree) {
   fill();
   export_tar();
