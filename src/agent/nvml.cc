@@ -1,16 +1,15 @@
 #include "agent/nvml.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "env/clock.h"
+#include "env/dynamic_library.h"
 
 // The part of NVML that is used, by its documented binary interface: neither a header of it nor the
 // library is needed to build.
@@ -46,16 +45,10 @@ struct NvmlUse {  // nvmlProcessUtilizationSample_t.
 constexpr std::size_t kProcessesMax = 4'096;  // On one device.
 constexpr unsigned long long kMemoryUnknown = ~0ULL;
 
-struct CloseLibrary {
-  void operator()(void* library) const { (void)::dlclose(library); }
-};
-
 class Nvml {
  public:
   static Result<Nvml> open() {
-    std::unique_ptr<void, CloseLibrary> library(::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL));
-    if (!library) return Error(Errc::kNotFound, std::string(kLibrary) + " is not installed here");
-    Nvml nvml(std::move(library));
+    Nvml nvml(TRY(env::DynamicLibrary::open(kLibrary)));
     const bool whole =
         nvml.find("nvmlInit_v2", nvml.init_) && nvml.find("nvmlShutdown", nvml.shutdown_) &&
         nvml.find("nvmlErrorString", nvml.error_string_) &&
@@ -83,12 +76,11 @@ class Nvml {
   }
 
  private:
-  explicit Nvml(std::unique_ptr<void, CloseLibrary> library) : library_(std::move(library)) {}
+  explicit Nvml(env::DynamicLibrary library) : library_(std::move(library)) {}
 
   template <typename Function>
-  bool find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(library_.get(), name));
-    return function != nullptr;
+  bool find(const char* name, Function*& function) {
+    return library_.find(name, function).ok();
   }
 
   Result<void> said(int code, const std::string& what) const {
@@ -163,7 +155,7 @@ class Nvml {
     return seen;
   }
 
-  std::unique_ptr<void, CloseLibrary> library_;
+  env::DynamicLibrary library_;
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;
   const char* (*error_string_)(int) = nullptr;

@@ -6,12 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include <curl/curl.h>
-
 #include "async/event.h"
 #include "async/gate.h"
 #include "async/worker.h"
 #include "base/check.h"
+#include "http/detail/libcurl.h"
 #include "http/detail/transfer.h"
 
 namespace runnel::http {
@@ -20,11 +19,6 @@ namespace {
 using detail::Transfer;
 
 constexpr int kLookMillis = 1'000;  // Wake-ups come at once; this is for libcurl's own timers.
-
-void set_up_libcurl() {
-  static const CURLcode kCode = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CHECK(kCode == CURLE_OK, "libcurl cannot be set up");
-}
 
 // What the loop waits for.
 struct Waiting {
@@ -47,13 +41,13 @@ Result<void> check_headers(const Headers& headers) {
 
 struct OutwardClient::Impl {
   Impl(async::EventLoop& owner, OutwardLimits chosen)
-      : loop(owner), limits(std::move(chosen)), gate(owner), multi(curl_multi_init()) {
+      : loop(owner), limits(std::move(chosen)), gate(owner), multi(curl.multi_init()) {
     CHECK(multi != nullptr, "libcurl has no memory");
-    curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+    curl.multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
                       static_cast<long>(limits.connections_max));
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(limits.connections_max));
+    curl.multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(limits.connections_max));
   }
-  ~Impl() { curl_multi_cleanup(multi); }
+  ~Impl() { curl.multi_cleanup(multi); }
 
   // On the thread, until `ending`.
   void serve();
@@ -67,6 +61,7 @@ struct OutwardClient::Impl {
   void give_up(const WaitingPtr& waiting);
   Async<void> run_thread();
 
+  const detail::Libcurl& curl = detail::libcurl();
   async::EventLoop& loop;
   const OutwardLimits limits;
   async::Gate gate;
@@ -85,9 +80,9 @@ struct OutwardClient::Impl {
 void OutwardClient::Impl::serve() {
   while (take_news()) {
     int running = 0;
-    curl_multi_perform(multi, &running);
+    curl.multi_perform(multi, &running);
     take_ends();
-    curl_multi_poll(multi, nullptr, 0, kLookMillis, nullptr);
+    curl.multi_poll(multi, nullptr, 0, kLookMillis, nullptr);
   }
 }
 
@@ -117,13 +112,13 @@ bool OutwardClient::Impl::take_news() {
 void OutwardClient::Impl::begin(const WaitingPtr& waiting) {
   CURL* const handle = waiting->transfer->handle();
   transferring.emplace(handle, waiting);
-  const CURLMcode code = curl_multi_add_handle(multi, handle);
+  const CURLMcode code = curl.multi_add_handle(multi, handle);
   CHECK(code == CURLM_OK, "libcurl refuses a request");
 }
 
 void OutwardClient::Impl::take_ends() {
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
+  while (const CURLMsg* message = curl.multi_info_read(multi, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     CURL* const handle = message->easy_handle;
     Transfer::of(handle).end(message->data.result);
@@ -132,7 +127,7 @@ void OutwardClient::Impl::take_ends() {
 }
 
 void OutwardClient::Impl::finish(CURL* handle) {
-  curl_multi_remove_handle(multi, handle);
+  curl.multi_remove_handle(multi, handle);
   auto waiting = transferring.extract(handle);
   loop.post([waiting = std::move(waiting.mapped())] { waiting->done.open(); });
 }
@@ -142,7 +137,7 @@ void OutwardClient::Impl::hand_over(WaitingPtr waiting) {
     const std::lock_guard lock(mutex);
     arrived.push_back(std::move(waiting));
   }
-  curl_multi_wakeup(multi);
+  curl.multi_wakeup(multi);
 }
 
 void OutwardClient::Impl::give_up(const WaitingPtr& waiting) {
@@ -150,7 +145,7 @@ void OutwardClient::Impl::give_up(const WaitingPtr& waiting) {
     const std::lock_guard lock(mutex);
     given_up.push_back(waiting);
   }
-  curl_multi_wakeup(multi);
+  curl.multi_wakeup(multi);
 }
 
 Async<void> OutwardClient::Impl::run_thread() {
@@ -159,7 +154,7 @@ Async<void> OutwardClient::Impl::run_thread() {
 
 Result<std::unique_ptr<OutwardClient>> OutwardClient::create(async::EventLoop& loop,
                                                              OutwardLimits limits) {
-  set_up_libcurl();
+  TRY(detail::load_libcurl());
   auto impl = std::make_unique<Impl>(loop, std::move(limits));
   impl->worker = TRY(async::Worker::create(loop, {.name = "http-outward"}));
   TRY(loop.spawn(impl->gate, impl->run_thread()));
@@ -192,7 +187,7 @@ Async<void> OutwardClient::stop() {
     const std::lock_guard lock(impl_->mutex);
     impl_->ending = true;
   }
-  curl_multi_wakeup(impl_->multi);
+  impl_->curl.multi_wakeup(impl_->multi);
   MUST(co_await impl_->gate.close());
   co_return co_await impl_->worker->stop();
 }

@@ -23,6 +23,12 @@ using testing::Served;
 
 Async<Reply> answer(Request request) {
   if (request.path == "/missing") co_return problem(Error(Errc::kNotFound, "nothing here"));
+  if (request.path == "/moved") {
+    Response moved = Response::text("elsewhere");
+    moved.status = 307;
+    moved.headers.add("Location", "/a/b");
+    co_return moved;
+  }
   Response response = Response::text(std::string(to_string(request.method)) + " " + request.path +
                                      " " + request.body);
   response.headers.add("X-Asked", std::string(request.headers.find("X-Ask").value_or("")));
@@ -95,6 +101,32 @@ TEST_F(OutwardClientTest, FillsTheCallersMemoryExactly) {
   const Response missing = MUST(ask(request));
   EXPECT_EQ(missing.status, 404);
   EXPECT_NE(missing.body.find("nothing here"), std::string::npos) << "an error is no such body";
+}
+
+TEST_F(OutwardClientTest, AsksForAHeadWithoutABody) {
+  OutwardRequest request = to("/a/b", Method::kHead);
+  request.headers.add("X-Ask", "  in between  ");
+  const Response response = MUST(ask(std::move(request)));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "");
+  EXPECT_EQ(response.headers.find("X-Asked"), "in between");
+}
+
+// A signature is for one server, and keys go to no other.
+TEST_F(OutwardClientTest, FollowsNoRedirect) {
+  OutwardRequest request = to("/moved");
+  request.signer = AwsSigner{"eu-west-1", "s3", "AK", "secret"};
+  const Response response = MUST(ask(std::move(request)));
+  EXPECT_EQ(response.status, 307);
+  EXPECT_EQ(response.headers.find("Location"), "/a/b");
+  EXPECT_EQ(response.body, "elsewhere");
+}
+
+TEST_F(OutwardClientTest, TwoClientsOfOneProcessShareNothing) {
+  const std::unique_ptr<OutwardClient> other = MUST(OutwardClient::create(*loop_, {}));
+  MUST(loop_->block_on(other->stop()));
+  EXPECT_TRUE(ask(to("/a/b")).ok());
+  EXPECT_EQ(loop_->block_on(other->request(to("/a/b"), {})).error().code, Errc::kCancelled);
 }
 
 TEST_F(OutwardClientTest, RefusesABodyThatIsLargerThanItMayBe) {

@@ -1,7 +1,5 @@
 #include "volume/tar_reader.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "async/unique_fd.h"
+#include "volume/libarchive.h"
 
 namespace runnel::volume {
 namespace {
@@ -21,8 +20,8 @@ constexpr int kInputOfProcess = 0;
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : text; }
 
 TarEntry::Kind kind_of(archive_entry* entry) {
-  if (archive_entry_hardlink(entry) != nullptr) return TarEntry::Kind::kHardLink;
-  switch (archive_entry_filetype(entry)) {
+  if (libarchive().entry_hardlink(entry) != nullptr) return TarEntry::Kind::kHardLink;
+  switch (libarchive().entry_filetype(entry)) {
     case AE_IFREG: return TarEntry::Kind::kFile;
     case AE_IFDIR: return TarEntry::Kind::kFolder;
     case AE_IFLNK: return TarEntry::Kind::kLink;
@@ -32,17 +31,19 @@ TarEntry::Kind kind_of(archive_entry* entry) {
 
 TarEntry entry_of(archive_entry* entry) {
   TarEntry made;
-  made.path = text_or_empty(archive_entry_pathname(entry));
+  made.path = text_or_empty(libarchive().entry_pathname(entry));
   made.kind = kind_of(entry);
-  if (made.kind == TarEntry::Kind::kLink) made.target = text_or_empty(archive_entry_symlink(entry));
+  if (made.kind == TarEntry::Kind::kLink)
+    made.target = text_or_empty(libarchive().entry_symlink(entry));
   if (made.kind == TarEntry::Kind::kHardLink) {
-    made.target = text_or_empty(archive_entry_hardlink(entry));
+    made.target = text_or_empty(libarchive().entry_hardlink(entry));
   }
-  made.mode = archive_entry_perm(entry) & 07777U;
-  made.changed = archive_entry_mtime(entry);
-  made.changed_nanos = static_cast<std::uint32_t>(archive_entry_mtime_nsec(entry));
+  made.mode = libarchive().entry_perm(entry) & 07777U;
+  made.changed = libarchive().entry_mtime(entry);
+  made.changed_nanos = static_cast<std::uint32_t>(libarchive().entry_mtime_nsec(entry));
   if (made.kind == TarEntry::Kind::kFile) {
-    made.size = static_cast<std::uint64_t>(std::max<std::int64_t>(archive_entry_size(entry), 0));
+    made.size =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(libarchive().entry_size(entry), 0));
   }
   return made;
 }
@@ -50,11 +51,11 @@ TarEntry entry_of(archive_entry* entry) {
 }  // namespace
 
 struct TarReader::Impl {
-  ~Impl() { (void)archive_read_free(tar); }
+  ~Impl() { (void)libarchive().read_free(tar); }
 
   // libarchive takes a tar without its last blocks for a whole one: it may be cut between entries.
   bool is_cut() const {
-    const bool is_plain = archive_filter_count(tar) == 1;
+    const bool is_plain = libarchive().filter_count(tar) == 1;
     const bool ends_in_zeros =
         last.size() == kBlockOfTar && last.find_first_not_of('\0') == std::string::npos;
     return is_plain && at_end && !ends_in_zeros;
@@ -69,7 +70,7 @@ struct TarReader::Impl {
         .with_value(name)
         .with_hint("nothing of it was taken; get it anew");
   }
-  Error damaged() const { return damaged(text_or_empty(archive_error_string(tar))); }
+  Error damaged() const { return damaged(text_or_empty(libarchive().error_string(tar))); }
 
   static la_ssize_t read_some(archive*, void* self, const void** bytes) {
     Impl& reader = *static_cast<Impl*>(self);
@@ -94,7 +95,7 @@ struct TarReader::Impl {
   std::string last;     // The last bytes of what was read.
   bool at_end = false;  // There is nothing behind them.
   std::optional<Error> read_error;
-  archive* tar = archive_read_new();
+  archive* tar = libarchive().read_new();
 };
 
 TarReader::TarReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -103,6 +104,7 @@ TarReader::~TarReader() = default;
 const std::string& TarReader::name() const { return impl_->name; }
 
 Result<std::unique_ptr<TarReader>> TarReader::open(const std::string& path) {
+  TRY(load_libarchive());
   auto impl = std::make_unique<Impl>();
   impl->name = path == "-" ? "stdin" : path;
   if (path != "-") {
@@ -111,13 +113,13 @@ Result<std::unique_ptr<TarReader>> TarReader::open(const std::string& path) {
     impl->input = impl->file.get();
   }
   archive* const tar = impl->tar;
-  const bool is_set = archive_read_support_format_tar(tar) == ARCHIVE_OK &&
-                      archive_read_support_filter_gzip(tar) == ARCHIVE_OK &&
-                      archive_read_support_filter_zstd(tar) == ARCHIVE_OK &&
-                      archive_read_support_filter_bzip2(tar) == ARCHIVE_OK &&
-                      archive_read_support_filter_xz(tar) == ARCHIVE_OK;
+  const bool is_set = libarchive().read_support_format_tar(tar) == ARCHIVE_OK &&
+                      libarchive().read_support_filter_gzip(tar) == ARCHIVE_OK &&
+                      libarchive().read_support_filter_zstd(tar) == ARCHIVE_OK &&
+                      libarchive().read_support_filter_bzip2(tar) == ARCHIVE_OK &&
+                      libarchive().read_support_filter_xz(tar) == ARCHIVE_OK;
   if (!is_set) return Error(Errc::kInternal, "libarchive lacks a filter: " + impl->name);
-  if (archive_read_open(tar, impl.get(), nullptr, Impl::read_some, nullptr) != ARCHIVE_OK) {
+  if (libarchive().read_open(tar, impl.get(), nullptr, Impl::read_some, nullptr) != ARCHIVE_OK) {
     return impl->damaged();
   }
   return std::unique_ptr<TarReader>(new TarReader(std::move(impl)));
@@ -125,7 +127,7 @@ Result<std::unique_ptr<TarReader>> TarReader::open(const std::string& path) {
 
 Result<std::optional<TarEntry>> TarReader::next() {
   archive_entry* entry = nullptr;
-  const int code = archive_read_next_header(impl_->tar, &entry);
+  const int code = libarchive().read_next_header(impl_->tar, &entry);
   if (code == ARCHIVE_EOF) {
     if (impl_->is_cut()) return impl_->damaged("its end is missing");
     return std::optional<TarEntry>();
@@ -138,7 +140,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
 Result<std::size_t> TarReader::read(std::string& bytes, std::size_t most) {
   const std::size_t before = bytes.size();
   bytes.resize(before + most);
-  const la_ssize_t size = archive_read_data(impl_->tar, bytes.data() + before, most);
+  const la_ssize_t size = libarchive().read_data(impl_->tar, bytes.data() + before, most);
   bytes.resize(before + static_cast<std::size_t>(std::max<la_ssize_t>(size, 0)));
   if (size < 0) return impl_->damaged();
   return static_cast<std::size_t>(size);

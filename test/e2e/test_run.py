@@ -15,6 +15,13 @@ def test_hello(runnel):
     assert runnel.run("run", "--", "echo", "hello") == "hello\n"
 
 
+def test_a_command_loads_what_talks_to_servers_and_reads_tars_only_when_it_does():
+    loaded = subprocess.run(["ldd", BINARY], check=True, capture_output=True, text=True).stdout
+    assert "libcrypto" in loaded
+    for late in ("libcurl", "libgnutls", "libarchive", "libxml2", "libicu"):
+        assert late not in loaded, f"it takes a command longer to load {late} and what that needs than to start"
+
+
 def test_streams_stay_apart(runnel):
     out = runnel.run("run", "--", "sh", "-c", "echo out; echo err >&2")
     assert out == "out\n"

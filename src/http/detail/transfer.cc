@@ -15,7 +15,7 @@ constexpr long kSendBuffer = 512L << 10;
 
 template <typename T>
 void set(CURL* handle, CURLoption option, T value) {
-  const CURLcode code = curl_easy_setopt(handle, option, value);
+  const CURLcode code = libcurl().easy_setopt(handle, option, value);
   CHECK(code == CURLE_OK, "libcurl does not know an option that it is asked for");
 }
 
@@ -35,7 +35,7 @@ bool is_wrong_url(CURLcode code) {
 }  // namespace
 
 Transfer::Transfer(OutwardRequest request, const OutwardLimits& limits)
-    : request_(std::move(request)), handle_(curl_easy_init()) {
+    : request_(std::move(request)), handle_(libcurl().easy_init()) {
   CHECK(handle_ != nullptr, "libcurl has no memory for a request");
   set(handle_, CURLOPT_PRIVATE, static_cast<void*>(this));
   set(handle_, CURLOPT_URL, request_.url.c_str());
@@ -55,11 +55,11 @@ Transfer::Transfer(OutwardRequest request, const OutwardLimits& limits)
   set_limits(limits);
 }
 
-Transfer::~Transfer() { curl_easy_cleanup(handle_); }
+Transfer::~Transfer() { libcurl().easy_cleanup(handle_); }
 
 Transfer& Transfer::of(CURL* handle) {
   void* self = nullptr;
-  curl_easy_getinfo(handle, CURLINFO_PRIVATE, &self);
+  libcurl().easy_getinfo(handle, CURLINFO_PRIVATE, &self);
   CHECK(self != nullptr, "a handle of libcurl that is no request of ours");
   return *static_cast<Transfer*>(self);
 }
@@ -80,10 +80,10 @@ void Transfer::set_method() {
 
 // Nothing is asked for before it is sent, and a body has no type that is not given.
 void Transfer::set_headers() {
-  curl_slist* list = curl_slist_append(nullptr, "Expect:");
-  if (!request_.headers.has("Content-Type")) list = curl_slist_append(list, "Content-Type:");
+  curl_slist* list = libcurl().slist_append(nullptr, "Expect:");
+  if (!request_.headers.has("Content-Type")) list = libcurl().slist_append(list, "Content-Type:");
   for (const auto& [name, value] : request_.headers.fields()) {
-    list = curl_slist_append(list, (name + ": " + value).c_str());
+    list = libcurl().slist_append(list, (name + ": " + value).c_str());
   }
   headers_.reset(list);
   set(handle_, CURLOPT_HTTPHEADER, headers_.get());
@@ -108,7 +108,7 @@ void Transfer::set_limits(const OutwardLimits& limits) {
 
 bool Transfer::success() const {
   long status = 0;
-  curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
+  libcurl().easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
   return status >= 200 && status < 300;
 }
 
@@ -149,7 +149,7 @@ std::size_t Transfer::keep(const char* data, std::size_t size) {
 }
 
 Error Transfer::failure(CURLcode code) const {
-  const std::string why = message_[0] != '\0' ? message_.data() : curl_easy_strerror(code);
+  const std::string why = message_[0] != '\0' ? message_.data() : libcurl().easy_strerror(code);
   const std::string what = std::string(to_string(request_.method)) + " " + request_.url + ": ";
   if (too_large_)
     return Error(Errc::kInvalid, what + "the answer is larger than what was asked for");
@@ -169,7 +169,7 @@ void Transfer::end(CURLcode code) {
     return;
   }
   long status = 0;
-  curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
+  libcurl().easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
   response_.status = static_cast<int>(status);
   result_.emplace(std::move(response_));
 }

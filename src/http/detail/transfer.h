@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <curl/curl.h>
-
+#include "http/detail/libcurl.h"
 #include "http/outward_client.h"
 
 namespace runnel::http::detail {
@@ -42,7 +41,7 @@ class Transfer {
   std::size_t keep(const char* data, std::size_t size);
 
   struct ListFree {
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+    void operator()(curl_slist* list) const { libcurl().slist_free_all(list); }
   };
 
   OutwardRequest request_;
