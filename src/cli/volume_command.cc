@@ -35,14 +35,17 @@ Result<bool> is_known(const home::Home& home, const std::string& name,
   return found != places.end() && found->second == place;
 }
 
-// One that a colleague has made, or another home, becomes this home's, too.
+// One that a colleague has made, or another home, becomes this home's, too; also where this home
+// may only read it.
 Result<Volume> made_or_found(VolumeClient& client, const home::Home& home, const std::string& name,
                              const object::StoreUrl& place) {
   Result<Volume> made = client.run(Volume::create(client.context(), name));
-  const bool is_there = !made.ok() && made.error().code == Errc::kConflict;
+  const bool is_denied = !made.ok() && made.error().code == Errc::kDenied;
+  const bool is_there = is_denied || (!made.ok() && made.error().code == Errc::kConflict);
   if (!is_there || TRY(is_known(home, name, place))) return made;
   Result<Volume> found = client.volume(name);
   if (found.ok()) say("runnel: volume " + name + " is there already; this home knows it now");
+  if (is_denied && !found.ok()) return made;
   return found;
 }
 
@@ -61,6 +64,35 @@ Result<int> create(const Arguments& arguments, const home::Home& home) {
   return 0;
 }
 
+// Newest first, then those that only a tag keeps.
+std::vector<std::string> versions_of(const volume::Head& head) {
+  std::vector<std::string> versions;
+  const auto add = [&versions](const volume::VersionPlace& place) {
+    if (std::ranges::find(versions, place.version) == versions.end())
+      versions.push_back(place.version);
+  };
+  for (const volume::VersionPlace& place : head.recent) add(place);
+  std::vector<volume::VersionPlace> tagged;
+  tagged.reserve(head.tags.size());
+  for (const auto& [name, place] : head.tags) tagged.push_back(place);
+  std::ranges::sort(tagged, std::ranges::greater(), &volume::VersionPlace::generation);
+  for (const volume::VersionPlace& place : tagged) add(place);
+  return versions;
+}
+
+// What says nothing of other versions.
+bool is_of_the_version(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kNotFound ||
+         error.code == Errc::kInvalid;
+}
+
+json::Value unreadable_document(const std::string& version, const Error& error) {
+  json::Value value = json::Value::object();
+  value.set("version", json::Value::text(version));
+  value.set("problem", json::Value::text(error.message));
+  return value;
+}
+
 Result<int> versions(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
@@ -68,15 +100,21 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
   Table table({"VERSION", "TIME", "FILES", "SIZE", "TAGS", "MESSAGE"});
   json::Value::List all;
   std::string names;
-  for (const volume::VersionPlace& place : opened.head().recent) {
-    const Snapshot snapshot = TRY(client->run(opened.snapshot(place.version)));
-    const volume::Manifest& manifest = snapshot.manifest();
-    table.add({manifest.version, moment_text(rfc3339(manifest.time)),
-               std::to_string(manifest.totals.files), human(Bytes::count(manifest.totals.bytes)),
-               or_dash(joined(tags_of(opened.head(), manifest.version))),
-               or_dash(manifest.message)});
+  for (const std::string& version : versions_of(opened.head())) {
+    const std::string tags = or_dash(joined(tags_of(opened.head(), version)));
+    names += version + "\n";
+    const Result<Snapshot> snapshot = client->run(opened.snapshot(version));
+    if (!snapshot.ok() && is_of_the_version(snapshot.error())) {
+      say("runnel: warning: version " + version + " cannot be read: " + snapshot.error().message);
+      table.add({version, "?", "?", "?", tags, "?"});
+      all.push_back(unreadable_document(version, snapshot.error()));
+      continue;
+    }
+    if (!snapshot.ok()) return snapshot.error();
+    const volume::Manifest& manifest = snapshot->manifest();
+    table.add({version, moment_text(rfc3339(manifest.time)), std::to_string(manifest.totals.files),
+               human(Bytes::count(manifest.totals.bytes)), tags, or_dash(manifest.message)});
     all.push_back(manifest_document(manifest));
-    names += manifest.version + "\n";
   }
   json::Value value = json::Value::object();
   value.set("versions", json::Value::list(std::move(all)));

@@ -161,7 +161,8 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
 void add_volume_gc(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME")->required();
   optional_flag(app, "--keep", arguments.keep,
-                "drop versions without a tag that are older, as 7d; without it none is dropped");
+                "drop versions without a tag that were replaced longer ago, as 7d; without it none "
+                "is dropped");
   app.add_flag("--dry-run", arguments.dry_run, "say what would be deleted, and change nothing");
   add_store(app, arguments);
 }

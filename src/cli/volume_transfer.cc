@@ -10,6 +10,7 @@
 #include "env/files.h"
 #include "env/tree_bytes.h"
 #include "home/paths.h"
+#include "volume/target_tree.h"
 
 namespace runnel::cli {
 namespace {
@@ -17,10 +18,15 @@ namespace {
 // What takes longer to measure is put without telling when it ends.
 constexpr Duration kMeasuredWithin = Duration::seconds(1);
 
+std::string why_left_out(const std::string& path) {
+  if (volume::is_unfinished_name(path.substr(path.rfind('/') + 1)))
+    return "is what an interrupted `runnel volume get` has left, which you may remove,";
+  return "is neither a file, a folder nor a link,";
+}
+
 void tell_of_put(const volume::PutResult& result, TransferWords words, Duration took) {
   for (const std::string& path : result.passed_over) {
-    say("runnel: warning: " + printable(path) +
-        " is neither a file, a folder nor a link, and is left out");
+    say("runnel: warning: " + printable(path) + " " + why_left_out(path) + " and is left out");
   }
   if (result.done.reused > 0) {
     say("went on with " + human(Bytes::count(result.done.reused)) +

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -40,7 +41,7 @@ bool write_pid(int file) {
 }
 
 Result<FileLock> FileLock::acquire(const std::string& path) {
-  detail::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  detail::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) return errno_error("open " + path, errno);
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return is_held(path, holder_of(file.number()));
@@ -49,6 +50,25 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
   (void)write_pid(file.number());  // A lock that names nobody is held all the same.
   CHECK(file.is_open(), "a lock is held by its open file");
   return FileLock(std::move(file));
+}
+
+FileLock::FileLock(detail::Descriptor file) : file_(std::move(file)), process_(::getpid()) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  if (this == &other) return *this;
+  CHECK(other.file_.is_open(), "a lock that is held nowhere is moved");
+  release();
+  file_ = std::move(other.file_);
+  process_ = other.process_;
+  return *this;
+}
+
+FileLock::~FileLock() { release(); }
+
+// A child by fork has the same open file, which would hold the lock for as long as the child lives.
+void FileLock::release() {
+  if (file_.is_open() && process_ == ::getpid()) (void)::flock(file_.number(), LOCK_UN);
+  file_.reset();
 }
 
 Result<FileLock> FileLock::acquire_within(const std::string& path, Duration patience) {

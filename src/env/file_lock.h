@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/result.h"
@@ -18,9 +20,11 @@ bool write_pid(int file);
 // Contract: acquire() never waits: when another process holds the lock it fails with kConflict, and
 //           the error's `value` is the pid that the holder wrote into the file. The kernel frees
 //           the lock when the holder dies, however it dies. The file is never removed: a second
-//           process could lock the removed file and a third the new one.
+//           process could lock the removed file and a third the new one. A link in its place is
+//           an error: it would lead to somebody's file, which the pid is written over.
 // Threads:  any; one owner.
-// Lifetime: held until destruction. Children started by exec do not inherit it.
+// Lifetime: held until destruction. Children started by exec do not inherit it, and those by fork
+//           neither keep nor end it.
 class FileLock {
  public:
   static Result<FileLock> acquire(const std::string& path);
@@ -28,12 +32,15 @@ class FileLock {
   static Result<FileLock> acquire_within(const std::string& path, Duration patience);
 
   FileLock(FileLock&&) noexcept = default;
-  FileLock& operator=(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&& other) noexcept;
+  ~FileLock();
 
  private:
-  explicit FileLock(detail::Descriptor file) : file_(std::move(file)) {}
+  explicit FileLock(detail::Descriptor file);
+  void release();
 
   detail::Descriptor file_;
+  pid_t process_;  // That acquired it.
 };
 
 }  // namespace runnel::env

@@ -95,6 +95,46 @@ TEST_F(FileLockTest, IsFreeWhenItsHolderIsKilled) {
   ::close(ready[1]);
 }
 
+TEST_F(FileLockTest, AChildByForkNeitherKeepsItNorEndsIt) {
+  std::optional<FileLock> lock = MUST(FileLock::acquire(path_));
+  std::array<int, 2> go{};
+  ASSERT_EQ(::pipe(go.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char word = 0;
+    (void)!::read(go[0], &word, 1);
+    lock.reset();
+    for (;;) ::pause();
+  }
+  ASSERT_EQ(::write(go[1], "g", 1), 1);
+  EXPECT_EQ(FileLock::acquire(path_).error().code, Errc::kConflict);
+  lock.reset();
+  EXPECT_TRUE(FileLock::acquire(path_).ok()) << "the child lives";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(go[0]);
+  ::close(go[1]);
+}
+
+TEST_F(FileLockTest, AChildThatEndsItsCopyLeavesItHeld) {
+  std::optional<FileLock> lock = MUST(FileLock::acquire(path_));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    lock.reset();
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(FileLock::acquire(path_).error().code, Errc::kConflict);
+}
+
+TEST_F(FileLockTest, ALinkInItsPlaceLeadsToNobodysFile) {
+  const std::string precious = folder_.file("precious");
+  MUST(write_file_atomically(precious, "all that I have written"));
+  ASSERT_EQ(::symlink(precious.c_str(), path_.c_str()), 0);
+  EXPECT_FALSE(FileLock::acquire(path_).ok());
+  EXPECT_EQ(MUST(read_file(precious)), "all that I have written");
+}
+
 TEST_F(FileLockTest, SaysWhyItCannotBeMade) {
   EXPECT_EQ(FileLock::acquire(folder_.file("absent/lock")).error().code, Errc::kNotFound);
 }

@@ -203,9 +203,20 @@ Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   return report.pid;
 }
 
+namespace {
+
+// Processes of other users may be hidden in /proc (`hidepid`), and a process without room for an
+// open file sees nothing there.
+bool may_be_there(std::int64_t pid) {
+  if (pid <= 0 || !std::in_range<pid_t>(pid)) return false;
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+}
+
+}  // namespace
+
 ProcessState process_state(std::int64_t pid) {
   const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-  if (!stat.ok()) return ProcessState::kGone;
+  if (!stat.ok()) return may_be_there(pid) ? ProcessState::kRuns : ProcessState::kGone;
   // "12 (any name) Z ...": the name may hold anything but ends with the last bracket.
   const std::size_t name_end = stat->rfind(") ");
   const std::string letter = name_end == std::string::npos ? "" : stat->substr(name_end + 2, 1);

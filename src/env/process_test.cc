@@ -1,8 +1,11 @@
 #include "env/process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +25,28 @@ namespace runnel::env {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Where /proc has `hidepid`, another user's process has no entry.
+TEST(ProcessState, AProcessThatIsHiddenIsNotGone) {
+  constexpr int kCannot = 99;
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65'534;
+    const bool hides =
+        ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("proc", "/proc", "proc", 0, "hidepid=2") == 0 &&
+        ::setgroups(0, nullptr) == 0 &&  // Of the group 0 nothing is hidden.
+        ::setresgid(kNobody, kNobody, kNobody) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0;
+    const bool is_hidden = !read_file("/proc/" + std::to_string(parent) + "/stat").ok();
+    ::_exit(hides && is_hidden ? static_cast<int>(process_state(parent)) : kCannot);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannot) GTEST_SKIP() << "only root hides processes";
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ProcessState::kRuns));
+}
 
 class SpawnDetached : public ::testing::Test {
  protected:

@@ -50,7 +50,7 @@ mode_t type_of(NodeKind kind) {
 struct stat stat_of(Inode inode, const Node& node) {
   struct stat all{};
   all.st_ino = inode;
-  all.st_mode = type_of(node.kind) | node.mode;
+  all.st_mode = type_of(node.kind) | given_mode(node);
   // Of a folder the count would be of the folders in it; who sees 1 counts on nothing.
   all.st_nlink = node.kind == NodeKind::kFolder ? 1 : node.links;
   all.st_uid = node.owner.value_or(::getuid());

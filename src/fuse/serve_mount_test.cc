@@ -170,6 +170,20 @@ class ServeMountTest : public ::testing::Test {
   std::string first_message_;
 };
 
+// A volume may be somebody else's, and all files are its mounter's.
+TEST_F(ServeMountTest, ShowsNoSetUserId) {
+  Volume volume = run(Volume::open(context(), "data"));
+  volume::Edit root = volume::Edit::folder();
+  root.entries["tool"].node.hash = hash::sha256("");
+  root.entries["tool"].node.mode = 04755;
+  run(volume.publish(root, {}, 0, ""));
+  serve_while([this] {
+    struct stat seen{};
+    EXPECT_EQ(::stat((folder_ + "/tool").c_str(), &seen), 0);
+    EXPECT_EQ(seen.st_mode & 07777U, 0755U);
+  });
+}
+
 TEST_F(ServeMountTest, OfAHeadThatWasSeenItIsServedAfterTwoRequestsInARow) {
   const volume::SeenHead seen = run(Volume::open(context(), "data")).seen_head();
   CountedRows rows(*loop_, store_);

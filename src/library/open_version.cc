@@ -30,7 +30,7 @@ Snapshot without_files(Volume& volume) {
 
 // The version by the manifest that another process holds.
 Async<Snapshot> held_by_another(Volume& volume, Reference reference) {
-  const volume::VersionPlace place{reference.version, reference.manifest, 0};
+  const volume::VersionPlace place{"", reference.manifest, 0};
   volume::Manifest manifest = CO_TRY(co_await volume.manifest_at(place));
   if (manifest.version != reference.version) {
     co_return Error(Errc::kNotFound, "the reference names a manifest of another version")

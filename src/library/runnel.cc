@@ -124,7 +124,7 @@ runnel_attributes attributes_of(volume::Inode inode, const volume::Node& node) {
   all.size = is_link ? node.target.size() : node.size;
   all.changed = node.changed;
   all.changed_nanos = node.changed_nanos;
-  all.mode = kind_of(node.kind) | node.mode;
+  all.mode = kind_of(node.kind) | volume::given_mode(node);
   all.links = node.kind == volume::NodeKind::kFolder ? 1 : node.links;
   all.owner = node.owner.value_or(::getuid());
   all.group = node.group.value_or(::getgid());

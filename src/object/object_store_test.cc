@@ -208,6 +208,18 @@ TEST_P(ObjectStoreTest, OneOfManySwapsWins) {
   }
 }
 
+Async<void> get_one(ObjectStore& store) {
+  CO_TRY(co_await store.get("one", kAny, {}));
+  co_return {};
+}
+
+TEST_P(ObjectStoreTest, ManyGetsAtOnceWaitForTheirTurn) {
+  MUST(put("one", "1"));
+  std::vector<Async<void>> gets;
+  for (int number = 0; number < 2'000; ++number) gets.push_back(get_one(store_));
+  MUST(run(async::when_all(*loop_, std::move(gets))));
+}
+
 TEST_P(ObjectStoreTest, RemovesAndForgives) {
   MUST(put("gone", "1"));
   MUST(run(store_.remove("gone", {})));

@@ -12,6 +12,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kExtentsMax = 1 << 16;
+constexpr std::uint64_t kPackEndMax = std::uint64_t{1} << 40;  // No pack is as long.
 
 std::uint64_t blocks_of(std::uint64_t stored) { return (stored + kBlockBytes - 1) / kBlockBytes; }
 
@@ -23,9 +24,9 @@ bool is_sound_object(const Extent& extent) {
 
 bool is_sound(const Extent& extent) {
   if (extent.linked) return is_sound_object(extent);
-  if (extent.length == 0 || extent.length > kChunkBytesMax)
-    return extent.is_hole() && extent.length > 0;
+  if (extent.length == 0 || extent.length > kChunkBytesMax) return false;
   if (extent.is_hole()) return extent.stored == 0 && extent.sums.empty();
+  if (extent.offset > kPackEndMax) return false;
   if (extent.stored == 0 || extent.stored > kChunkBytesMax) return false;
   return extent.codec == Codec::kZstd || extent.stored == extent.length;
 }

@@ -203,28 +203,36 @@ class Collection {
     return session.record && volume_.processes().has_ended(*session.record);
   }
 
-  // The list of garbage that the head names. What has gone with its volume has none any more.
-  Async<Condemned> last_list(const Head& head) {
-    if (head.condemned.empty()) co_return Condemned();
-    Result<Condemned> list =
-        co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_);
-    const bool is_removed = head.is_gone && !list.ok() && list.error().code == Errc::kNotFound;
-    if (is_removed) co_return Condemned();
-    co_return list;
+  // The list of garbage that the head names. None: it is lost or damaged, has gone with its volume,
+  // or the head has moved on.
+  Async<std::optional<Condemned>> last_list(const Head& head) {
+    const std::string key = volume_.prefix() + head.condemned;
+    Result<Condemned> list = co_await load_condemned(volume_.store(), key, stop_);
+    // It may have been changed on its way.
+    if (!list.ok() && list.error().code == Errc::kCorrupt) {
+      list = co_await load_condemned(volume_.store(), key, stop_);
+    }
+    const bool is_lost =
+        !list.ok() && (list.error().code == Errc::kNotFound || list.error().code == Errc::kCorrupt);
+    if (is_lost) co_return std::optional<Condemned>();
+    co_return std::optional(CO_TRY(std::move(list)));
   }
 
   // Pins of the sessions, by tag, that no list of garbage has passed over: a late request may bring
   // back the object of one that was taken for dead, and what it had put or pinned may be gone.
   Async<std::map<std::string, std::string>> live_pins(const Head& head,
                                                       const std::vector<SeenSession>& seen) {
-    const Condemned last = CO_TRY(co_await last_list(head));
+    // Without it all that it may have passed over count as passed over: they cannot publish, and
+    // are told so.
+    std::optional<Condemned> last;
+    if (!head.condemned.empty()) last = CO_TRY(co_await last_list(head));
     std::map<std::string, std::string> live;
     for (const SeenSession& session : seen) {
       if (!is_of_this_volume(session)) continue;
       const std::string tag = session_tag(session.key);
       const std::string& pin = session.record->pin;
       const bool is_later = session.record->collections == head.collections;
-      if (is_later || last.has_live(tag, pin)) live.emplace(tag, pin);
+      if (is_later || (last && last->has_live(tag, pin))) live.emplace(tag, pin);
     }
     co_return live;
   }
@@ -369,12 +377,14 @@ class Collection {
   Async<void> sweep() {
     const Head head = volume_.head();
     if (head.condemned.empty() || head.swept) co_return {};
-    Result<Condemned> list =
-        co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_);
-    if (!list.ok() && list.error().code == Errc::kNotFound) co_return co_await volume_.refresh();
-    const Condemned condemned = CO_TRY(std::move(list));
+    std::optional<Condemned> list = CO_TRY(co_await last_list(head));
+    if (!list) {
+      CO_TRY(co_await volume_.refresh());
+      if (volume_.head().condemned != head.condemned) co_return {};
+      list.emplace();  // What it names is garbage still, and the next one has it.
+    }
     std::vector<Async<void>> removals;
-    for (const std::string& key : condemned.keys) {
+    for (const std::string& key : list->keys) {
       CO_TRY(stop_.check());
       removals.push_back(volume_.store().remove(volume_.prefix() + key, stop_));
       if (removals.size() < kDeletesAtOnce) continue;

@@ -17,10 +17,17 @@
 namespace runnel::volume {
 namespace {
 
+class SetClock final : public env::Clock {
+ public:
+  Time wall() const override { return now; }
+  Duration boot() const override { return env::real_clock().boot(); }
+  Time now = env::real_clock().wall();
+};
+
 // Two users of one volume. What they do at the same moment is in volume_sim.
 class GcTest : public ::testing::Test {
  protected:
-  VolumeContext context() { return {store_, env::real_clock(), env::real_random(), {}}; }
+  VolumeContext context() { return {store_, clock_, env::real_random(), {}}; }
   template <typename T>
   T run(Async<T> work) {
     return MUST(loop_->block_on(std::move(work)));
@@ -33,7 +40,7 @@ class GcTest : public ::testing::Test {
   GcResult gc(GcOptions options = {}) {
     options.wait = false;
     Volume volume = run(Volume::open(context(), "data"));
-    return run(collect_garbage(*loop_, env::real_clock(), volume, options, {}));
+    return run(collect_garbage(*loop_, clock_, volume, options, {}));
   }
   // What a head that has moved on by 64 versions has no more.
   void drop(const std::string& version) {
@@ -55,6 +62,7 @@ class GcTest : public ::testing::Test {
 
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore store_;
+  SetClock clock_;
   Volume volume_ = run(Volume::create(context(), "data"));
 };
 
@@ -176,6 +184,74 @@ TEST_F(GcTest, AVersionThatSomebodyHoldsStaysInTheHead) {
   run(Volume::open(context(), "data")).place_of(first).value();
   run(reader.end_session());
   EXPECT_EQ(ids(gc({.keep = Duration()}).dropped), std::vector{first});
+}
+
+TEST_F(GcTest, WhatWasTheNewestSinceIsKept) {
+  const Duration day = Duration::hours(24);
+  const std::string first = publish("one");
+  clock_.now = clock_.now + day * 10;
+  const std::string second = publish("two");
+  clock_.now = clock_.now + day * 2;
+  publish("three");
+  clock_.now = clock_.now + day * 6;
+  EXPECT_EQ(ids(gc({.keep = day * 7}).dropped), std::vector{first}) << "replaced 8 days ago";
+  clock_.now = clock_.now + day * 2;
+  EXPECT_EQ(ids(gc({.keep = day * 7}).dropped), std::vector{second}) << "replaced 8 days ago";
+}
+
+TEST_F(GcTest, AVersionOfAMachineWhoseClockIsSlowIsNotOld) {
+  const Time today = clock_.now;
+  publish("one");
+  clock_.now = today - Duration::hours(50'000);
+  publish("two");
+  publish("three");
+  clock_.now = today;
+  publish("four");
+  EXPECT_TRUE(gc({.keep = Duration::hours(1)}).dropped.empty());
+}
+
+// By another hand, or with a head that was put back.
+TEST_F(GcTest, AListThatIsLostOrDamagedHoldsNothingUp) {
+  for (const bool is_lost : {true, false}) {
+    publish(is_lost ? "lost one" : "damaged one");
+    publish(is_lost ? "lost two" : "damaged two");
+    gc({.keep = Duration()});
+    run(volume_.refresh());
+    const std::string list = "data/" + volume_.head().condemned;
+    ASSERT_TRUE(store_.objects().contains(list));
+    if (is_lost) {
+      store_.objects().erase(list);
+    } else {
+      store_.objects().at(list) = store_.objects().at("data/head");
+    }
+    // It was not swept, either.
+    run(volume_.change_head([](const Head& now) -> Result<Head> {
+      Head next = now;
+      next.swept = false;
+      return next;
+    }));
+    const std::string third = publish(is_lost ? "lost three" : "damaged three");
+    publish(is_lost ? "lost four" : "damaged four");
+    EXPECT_GT(gc({.keep = Duration(), .dry_run = true}).objects, 0);
+    EXPECT_GT(gc({.keep = Duration()}).objects, 0);
+    EXPECT_FALSE(run(Volume::open(context(), "data")).place_of(third).ok());
+    EXPECT_EQ(gc().objects, 0);
+    run(volume_.refresh());
+  }
+}
+
+TEST_F(GcTest, WhoseListWasLostPublishesNothing) {
+  publish("one");
+  publish("two");
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  const std::string pack = put_pack();
+  gc({.keep = Duration()});
+  Volume now = run(Volume::open(context(), "data"));
+  store_.objects().erase("data/" + now.head().condemned);
+  Edit root = Edit::folder();
+  root.entries["three"].node.hash = hash::sha256("");
+  EXPECT_FALSE(loop_->block_on(volume_.publish(root, {}, 0, "")).ok());
+  MUST(loop_->block_on(volume_.end_session()));
 }
 
 // Compaction gives a version another manifest, and the next put makes it an old one.

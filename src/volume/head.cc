@@ -146,6 +146,20 @@ Result<void> check_features(const json::Value& head) {
   return {};
 }
 
+// Somebody else's may say anything, and what is no id would be one of several words elsewhere.
+Result<void> check_versions(const Head& head) {
+  std::vector<const VersionPlace*> places;
+  places.reserve(head.recent.size() + head.tags.size() + head.clones.size());
+  for (const VersionPlace& place : head.recent) places.push_back(&place);
+  for (const auto& [name, place] : head.tags) places.push_back(&place);
+  for (const auto& [name, clone] : head.clones) places.push_back(&clone.place);
+  for (const VersionPlace* place : places) {
+    if (is_version_id(place->version)) continue;
+    return no_head(Error(Errc::kCorrupt, "'" + place->version.substr(0, 100) + "' is no version"));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool Head::has_feature(std::string_view feature) const {
@@ -233,6 +247,7 @@ Result<Head> decode_head(std::string_view text) {
     head.clones.emplace(std::move(clone.name), Clone{std::move(clone.place), std::move(clone.nonce),
                                                      clone.made, clone.has_chunks});
   }
+  TRY(check_versions(head));
   return head;
 }
 

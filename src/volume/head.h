@@ -39,8 +39,8 @@ inline constexpr std::string_view kDeleted = "deleted";
 struct Head {
   static constexpr std::size_t kRecentMax = 64;
   static constexpr std::size_t kInlineMax = 8 << 10;
-  static constexpr std::size_t kBytesMax = 16 << 10;
-  static constexpr std::int64_t kReadMax = 4 * kBytesMax;  // Bytes; nothing longer is one.
+  static constexpr std::size_t kBytesMax = 32 << 10;
+  static constexpr std::int64_t kReadMax = 2 * kBytesMax;  // Bytes; nothing longer is one.
   static constexpr std::string_view kName = "head";        // Of the object, in the volume's place.
   static constexpr std::size_t kTagsMax = 64;
   static constexpr std::size_t kClonesMax = 16;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "volume/condemned.h"
 #include "volume/manifest.h"
 
 namespace runnel::volume {
@@ -37,8 +38,8 @@ Head head() {
   made.generation = 3;
   made.manifest = encode_manifest(manifest());
   made.manifest_sha256 = hash::hex(hash::sha256(made.manifest));
-  made.recent = {{"b", "v/b-1", 3}, {"a", "v/a-1", 2}};
-  made.tags = {{"best", {"a", "v/a-1", 2}}};
+  made.recent = {{"bbbbbbbbbbbbbbbb", "v/b-1", 3}, {"aaaaaaaaaaaaaaaa", "v/a-1", 2}};
+  made.tags = {{"best", {"aaaaaaaaaaaaaaaa", "v/a-1", 2}}};
   return made;
 }
 
@@ -83,10 +84,35 @@ TEST(Head, FullHeadsFit) {
                            manifest_key(std::string(16, 'f'), std::string(16, 'f')), 1'000'000};
   full.recent.assign(Head::kRecentMax, place);
   full.tags.clear();
-  for (std::size_t tag = 0; tag < Head::kTagsMax; ++tag) {
-    full.tags.emplace(std::string(40, 'a') + std::to_string(tag), place);
+  const auto longest = [](std::size_t number) {
+    const std::string digits = std::to_string(number);
+    return std::string(63 - digits.size(), 'a') + digits;
+  };
+  for (std::size_t tag = 0; tag < Head::kTagsMax; ++tag) full.tags.emplace(longest(tag), place);
+  for (std::size_t clone = 0; clone < Head::kClonesMax; ++clone) {
+    full.clones.emplace(longest(clone), Clone{place, std::string(16, 'f'), true, true});
   }
-  EXPECT_LE(encode_head(full).size(), 2 * Head::kBytesMax);
+  for (std::size_t base = 0; base < Head::kBasesMax; ++base) full.bases.push_back(longest(base));
+  full.own_name = longest(0);
+  full.promise = std::string(16, 'f');
+  full.condemned = condemned_key(std::string(16, 'f'));
+  EXPECT_LE(encode_head(full).size(), Head::kBytesMax);
+}
+
+TEST(Head, RefusesAVersionThatIsNoId) {
+  for (const char* version : {"", "0123456789abcde", "0123456789abcdef,suid", "0123456789ABCDEF"}) {
+    for (int where = 0; where < 3; ++where) {
+      Head hostile = head();
+      VersionPlace place = hostile.recent.front();
+      place.version = version;
+      if (where == 0) hostile.recent.front() = place;
+      if (where == 1) hostile.tags["tag"] = place;
+      if (where == 2) hostile.clones["clone"] = {place, "nonce", true, true};
+      const Result<Head> decoded = decode_head(encode_head(hostile));
+      ASSERT_FALSE(decoded.ok()) << version << " " << where;
+      EXPECT_EQ(decoded.error().code, Errc::kCorrupt);
+    }
+  }
 }
 
 TEST(Head, NeedsABuildThatKnowsIt) {

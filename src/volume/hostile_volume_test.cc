@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "env/files.h"
+#include "env/subprocess.h"
 #include "env/testing/temporary_directory.h"
 #include "volume/folder_difference.h"
 #include "volume/fsck.h"
@@ -86,6 +87,27 @@ TEST_F(HostileVolumeTest, NoFileIsSetUserIdForWhoGetsIt) {
   auto source = std::make_unique<TarSource>(MUST(TarReader::open(place("tool.tar"))));
   other.run(put_from(*other.loop(), other.volume(), std::move(source), {}, {}));
   EXPECT_EQ(other.node("tool").mode, 0755U);
+}
+
+TEST_F(HostileVolumeTest, AnImportedTarHasNoSetUserId) {
+  MUST(env::make_directories(place("source")));
+  MUST(env::write_file_atomically(place("source/tool"), "x"));
+  ASSERT_EQ(::chmod(place("source/tool").c_str(), 06711), 0);
+  ASSERT_EQ(::chmod(place("source").c_str(), 02755), 0);
+  env::Subprocess tar;
+  tar.argv = {"tar", "-cf", place("its.tar"), "-C", place("source"), "tool"};
+  MUST(env::output_of(tar));
+  auto source = std::make_unique<TarSource>(MUST(TarReader::open(place("its.tar"))));
+  data_.run(put_from(*data_.loop(), data_.volume(), std::move(source), {}, {}));
+  EXPECT_EQ(data_.node("tool").mode, 0711U);
+}
+
+// Each folder is a call within one before, for who walks a tree.
+TEST_F(HostileVolumeTest, NoPathIsLongerThanOneOfTheMachine) {
+  std::string deep;
+  while (deep.size() <= kPathBytesMax) deep += "d/";
+  EXPECT_EQ(path_parts(deep).error().code, Errc::kInvalid);
+  EXPECT_TRUE(path_parts(deep.substr(0, kPathBytesMax)).ok());
 }
 
 TEST_F(HostileVolumeTest, APutKeepsNoSetUserId) {

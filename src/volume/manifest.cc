@@ -92,6 +92,8 @@ struct Fields<volume::StoredManifest> {
 namespace runnel::volume {
 namespace {
 
+constexpr std::size_t kVersionDigits = 16;
+
 StoredRoot stored(const Tree& tree) {
   if (!tree) return {};
   const PageRef& ref = tree->ref;
@@ -145,7 +147,12 @@ Result<Manifest> manifest_of(const StoredManifest& stored) {
 std::string version_id(std::string_view parent, const hash::Digest& tree) {
   hash::Sha256 sha256;
   sha256.add("runnel version 1\n").add(parent).add("\n").add(hash::hex(tree));
-  return hash::hex(sha256.finish()).substr(0, 16);
+  return hash::hex(sha256.finish()).substr(0, kVersionDigits);
+}
+
+bool is_version_id(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  return text.size() == kVersionDigits && text.find_first_not_of(kHex) == std::string_view::npos;
 }
 
 std::string manifest_key(std::string_view version, std::string_view nonce) {

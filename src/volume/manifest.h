@@ -43,6 +43,8 @@ inline constexpr std::int64_t kFormat = 1;
 
 // 16 hexadecimal digits: the same for the same tree over the same parent.
 std::string version_id(std::string_view parent, const hash::Digest& tree);
+// Whether it may be one.
+bool is_version_id(std::string_view text);
 
 std::string manifest_key(std::string_view version, std::string_view nonce);  // "v/..."
 

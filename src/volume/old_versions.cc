@@ -29,20 +29,39 @@ std::vector<SessionRecord> holders_of(const std::string& version,
   return holders;
 }
 
+struct Published {
+  VersionPlace place;
+  Manifest manifest;
+  Time time;  // When it was, at the earliest: no clock of before it says later.
+};
+
+// What the head has, newest first.
+Async<std::vector<Published>> published(Volume& volume, const Head& head) {
+  std::vector<Published> all;
+  for (const VersionPlace& place : head.recent) {
+    const Result<Manifest> manifest = co_await volume.manifest_at(place);
+    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
+    CO_TRY(Result<Manifest>(manifest));
+    all.push_back({place, *manifest, manifest->time});
+  }
+  for (std::size_t index = all.size(); index > 1; --index) {
+    all[index - 2].time = std::max(all[index - 2].time, all[index - 1].time);
+  }
+  co_return all;
+}
+
 }  // namespace
 
 Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
                                             std::vector<SessionRecord> sessions) {
-  std::vector<OldVersion> old;
   const Head head = volume.head();
-  for (const VersionPlace& place : head.recent) {
-    if (always_stays(head, place)) continue;
-    const Result<Manifest> manifest = co_await volume.manifest_at(place);
-    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
-    CO_TRY(Result<Manifest>(manifest));
-    if (manifest->time > until) continue;
-    old.push_back({place.version, manifest->time, manifest->totals.files,
-                   holders_of(place.version, sessions)});
+  std::vector<Published> all = CO_TRY(co_await published(volume, head));
+  std::vector<OldVersion> old;
+  for (std::size_t index = 1; index < all.size(); ++index) {
+    const auto& [place, manifest, time] = all[index];
+    if (always_stays(head, place) || all[index - 1].time > until) continue;
+    old.push_back(
+        {place.version, manifest.time, manifest.totals.files, holders_of(place.version, sessions)});
   }
   co_return old;
 }

@@ -11,7 +11,7 @@
 
 namespace runnel::volume {
 
-// A version that is older than versions are kept.
+// A version that was replaced longer ago than versions are kept.
 struct OldVersion {
   std::string version;
   Time time;
@@ -19,8 +19,8 @@ struct OldVersion {
   std::vector<SessionRecord> holders;  // Who reads or writes it.
 };
 
-// Those of the volume's head that were published until `until`, but for the newest one and those
-// with a tag. `sessions`: of those who live.
+// Those of the volume's head that a later one has replaced until `until`, but for those with a tag:
+// what was the newest at any time since stays. `sessions`: of those who live.
 Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
                                             std::vector<SessionRecord> sessions);
 

@@ -80,7 +80,7 @@ TEST(Compression, IsKeptOnlyWhereItSavesATenth) {
 
 TEST(Extent, IsReadAsItWasWritten) {
   Extent hole;
-  hole.length = 5 << 20;
+  hole.length = kChunkBytesMax;
   const std::vector<Extent> extents = {extent_of(3), extent_of(200'000, 20), hole};
   const std::string bytes = encode_extents(extents);
   EXPECT_EQ(MUST(decode_extents(bytes)), extents);
@@ -98,7 +98,9 @@ TEST(Extent, HasASumForEachBlock) {
 TEST(Extent, RefusesWhatCannotBe) {
   for (const auto& change : std::vector<void (*)(Extent&)>{
            [](Extent& e) { e.length = 0; }, [](Extent& e) { e.length = 4; },
-           [](Extent& e) { e.stored = 0, e.sums.clear(); }, [](Extent& e) { e.pack = {}; }}) {
+           [](Extent& e) { e.stored = 0, e.sums.clear(); }, [](Extent& e) { e.pack = {}; },
+           [](Extent& e) { e.offset = std::uint64_t{1} << 63; },
+           [](Extent& e) { e = {.length = kChunkBytesMax + 1}; }}) {
     Extent extent = extent_of(3);
     change(extent);
     EXPECT_FALSE(decode_extents(encode_extents({extent})).ok());

@@ -5,6 +5,7 @@
 
 #include "base/binary.h"
 #include "base/check.h"
+#include "volume/bundle.h"
 #include "volume/fixed.h"
 
 namespace runnel::volume {
@@ -44,7 +45,10 @@ Result<PageRef> decode_ref(std::string_view bytes) {
   FixedReader tail(bytes.substr(bytes.size() - kTail));
   tail.take(ref.sha256);
   ref.xxh3 = tail.u64le();
-  const bool is_sound = ref.stored > 0 && ref.stored <= ref.length && ref.length <= kPageBytesMax;
+  // A bundle ends with the page that fills it.
+  const bool is_in_bundle = ref.offset <= kBundleBytesMax;
+  const bool is_sound =
+      is_in_bundle && ref.stored > 0 && ref.stored <= ref.length && ref.length <= kPageBytesMax;
   if (!is_sound || encode_ref(ref) != bytes) return no_page("has a reference that is none");
   return ref;
 }

@@ -71,6 +71,14 @@ TEST(PageRef, IsReadAsItWasWritten) {
   EXPECT_FALSE(decode_ref(bytes + "x").ok());
   ref.length = 5 << 20;
   EXPECT_FALSE(decode_ref(encode_ref(ref)).ok()) << "no page is that large";
+  ref.length = 70'000;
+  ref.offset = kBundleBytesMax;
+  EXPECT_TRUE(decode_ref(encode_ref(ref)).ok());
+  for (const std::uint64_t offset :
+       {kBundleBytesMax + std::uint64_t{1}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+    ref.offset = offset;
+    EXPECT_FALSE(decode_ref(encode_ref(ref)).ok()) << "all before a root is read with it";
+  }
 }
 
 TEST(ObjectId, HasAFormOfDigits) {

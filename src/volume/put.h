@@ -36,7 +36,8 @@ struct PutOptions {
 struct PutResult {
   Manifest manifest;
   PutProgress done;
-  std::vector<std::string> passed_over;  // What is no file, folder or link.
+  std::vector<std::string>
+      passed_over;  // What is no file, folder or link, and what is_unfinished_name().
 };
 
 // Puts what a source has into the volume as its next version: reads, hashes and packs on a

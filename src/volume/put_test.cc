@@ -24,6 +24,7 @@
 #include "volume/file_hash.h"
 #include "volume/get.h"
 #include "volume/session.h"
+#include "volume/target_tree.h"
 
 namespace runnel::volume {
 namespace {
@@ -112,6 +113,23 @@ TEST_F(PutTest, KeepsModesTimesAndLinks) {
   EXPECT_NEAR(static_cast<double>(script.changed),
               static_cast<double>(env::real_clock().wall().millis()) / 1'000, 60);
   EXPECT_EQ(run(newest.at("link")).node.target, "../elsewhere");
+}
+
+TEST_F(PutTest, LeavesOutWhatAnInterruptedGetLeft) {
+  const std::string left = ".runnel-part-0123456789abcdef";
+  write("folder/" + left, "half a fi");
+  ASSERT_EQ(::symlink("x", (source_.path() + "/.runnel-part-fedcba9876543210").c_str()), 0);
+  write("folder/" + left + "0", "somebody's own");
+  write(".runnel-part-", "somebody's own");
+  const PutResult result = put();
+  EXPECT_EQ(result.passed_over.size(), 2U);
+  EXPECT_TRUE(std::ranges::all_of(result.passed_over, [](const std::string& path) {
+    return is_unfinished_name(path.substr(path.rfind('/') + 1));
+  }));
+  EXPECT_EQ(result.manifest.totals.files, 2);
+  Snapshot newest = run(volume_.snapshot("latest"));
+  EXPECT_FALSE(loop_->block_on(newest.at("folder/" + left)).ok());
+  EXPECT_EQ(content("folder/" + left + "0"), "somebody's own");
 }
 
 TEST_F(PutTest, TheSameTreeAgainIsNoVersion) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "object/forwarding_store.h"
 #include "volume/gc.h"
 #include "volume/testing/memory_volume.h"
 
@@ -39,6 +40,31 @@ class RearrangeTest : public ::testing::Test {
   MemoryVolume data_;
   PutResult first_;
 };
+
+// A store that takes no session now: a full one, in which a gc makes room meanwhile.
+class StoreWithoutSessions final : public object::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (key.starts_with("data/s/")) co_return Error(Errc::kFull, "the store is full");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+};
+
+// Its files might be deleted before it publishes them.
+TEST_F(RearrangeTest, WhatTakesOverFilesOfAVersionThatItCannotHoldIsRefused) {
+  data_.put({{"other", "4"}});
+  StoreWithoutSessions full(data_.store());
+  Volume volume = data_.run(Volume::open({full, env::real_clock(), data_.random(), {}}, "data"));
+  const Result<Rearranged> restored =
+      data_.try_run(restore_path(*data_.loop(), volume, first_.manifest.version, "", "", "", {}));
+  ASSERT_FALSE(restored.ok());
+  EXPECT_EQ(restored.error().code, Errc::kFull);
+  data_.run(volume.begin_reading(volume.processes().this_one("get"), first_.manifest.version));
+  EXPECT_FALSE(volume.has_session()) << "who only reads goes on without";
+}
 
 TEST_F(RearrangeTest, MovesIntoAFolderOrGivesAnotherName) {
   EXPECT_EQ(move("f", "b").path, "b/f");

@@ -13,6 +13,7 @@
 #include "env/files.h"
 #include "volume/chunker.h"
 #include "volume/file_cutter.h"
+#include "volume/target_tree.h"
 
 namespace runnel::volume {
 namespace {
@@ -167,9 +168,10 @@ class FolderSource final : public SourceTree {
     if (!info.ok() && info.error().code == Errc::kNotFound) return false;
     TRY(Result<struct stat>(info));
     if (S_ISDIR(info->st_mode)) return enter(batch, file, *info);
-    if (S_ISREG(info->st_mode)) {
+    const bool is_left = !only_ && is_unfinished_name(path_.back());
+    if (!is_left && S_ISREG(info->st_mode)) {
       TRY(read_file(batch, file));
-    } else if (S_ISLNK(info->st_mode)) {
+    } else if (!is_left && S_ISLNK(info->st_mode)) {
       TRY(read_link(batch, file, *info));
     } else {
       passed_over_.push_back(file);

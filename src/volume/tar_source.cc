@@ -27,6 +27,7 @@ Result<PathParts> tar_parts(std::string_view name) {
   return path_parts(plain);
 }
 
+// As it is; of a dump the sums are of that.
 Node node_of_tar(const TarEntry& tar, NodeKind kind) {
   Node node;
   node.kind = kind;
@@ -152,6 +153,7 @@ Result<void> TarSource::read_more(ReadBatch& batch) {
 
 void TarSource::add(ReadBatch& batch, ReadEntry entry) {
   was_read(entry);
+  if (!keeps_modes()) entry.node.mode = given_mode(entry.node);
   batch.entries.push_back(std::move(entry));
 }
 

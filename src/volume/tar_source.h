@@ -31,6 +31,8 @@ class TarSource : public PutSource {
   virtual Result<std::optional<std::vector<std::string>>> path_of(const TarEntry& entry);
   // What was read, in order: of a file with its size and hash.
   virtual void was_read(const ReadEntry&) {}
+  // Whether set-user-ID and set-group-ID bits of files are kept, whose owners are not.
+  virtual bool keeps_modes() const { return false; }
   // There is nothing more.
   virtual Result<void> ended() { return {}; }
 
@@ -75,6 +77,7 @@ class DumpSource final : public TarSource {
  private:
   Result<std::optional<std::vector<std::string>>> path_of(const TarEntry& entry) override;
   void was_read(const ReadEntry& entry) override;
+  bool keeps_modes() const override { return true; }  // The tree's hash has them.
   Result<void> ended() override;
   Result<std::string> read_text(const TarEntry& entry);
 

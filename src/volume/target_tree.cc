@@ -14,11 +14,13 @@
 namespace runnel::volume {
 namespace {
 
+constexpr std::string_view kUnfinished = ".runnel-part-";
+constexpr std::size_t kUnfinishedDigits = 16;
+
 // A name beside the path that nobody has, as nobody guesses it.
 std::string part_of(const std::string& path) {
-  constexpr std::size_t kDigits = 16;
-  return path.substr(0, path.rfind('/') + 1) + ".runnel-part-" +
-         env::random_hex(env::real_random(), kDigits);
+  return path.substr(0, path.rfind('/') + 1) + std::string(kUnfinished) +
+         env::random_hex(env::real_random(), kUnfinishedDigits);
 }
 
 std::string folder_of(const std::string& path) {
@@ -44,6 +46,12 @@ bool has_target(const std::string& path, const std::string& target) {
 }
 
 }  // namespace
+
+bool is_unfinished_name(std::string_view name) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  return name.size() == kUnfinished.size() + kUnfinishedDigits && name.starts_with(kUnfinished) &&
+         name.find_first_not_of(kHex, kUnfinished.size()) == std::string_view::npos;
+}
 
 Result<bool> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0) return true;

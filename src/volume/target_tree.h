@@ -14,6 +14,9 @@ namespace runnel::volume {
 // permission bits and times. Nothing above the place is followed out of it: what stands in the way
 // is an error, and a link in the place of a folder too. Blocks. Threads: any.
 
+// Whether a name is one of those that files and links have here until they are whole. What was
+// killed meanwhile leaves them.
+bool is_unfinished_name(std::string_view name);
 // Open to its owner until set_attributes(): files are made in it whatever its own bits are. False:
 // it was there, and is as it was.
 Result<bool> make_folder(const std::string& path);

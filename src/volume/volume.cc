@@ -16,6 +16,15 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::int64_t kManifestBytesMax = 64 << 10;
+constexpr std::size_t kMessageBytesMax = 4'096;
+
+// A manifest that is longer than who reads it takes would be the last one of the volume.
+Result<void> check_message(const std::string& message) {
+  if (message.size() <= kMessageBytesMax) return {};
+  return Error(Errc::kInvalid, "a message has at most " + std::to_string(kMessageBytesMax) +
+                                   " bytes, and this one has " + std::to_string(message.size()))
+      .with_field("message");
+}
 
 Error no_version(const std::string& volume, const std::string& version) {
   return Error(Errc::kNotFound, "volume " + volume + " has no version '" + version + "'")
@@ -174,11 +183,13 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
   if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();
   VersionPlace place = CO_TRY(place_of(version));
+  const bool only_reads = !who.writes;
   Result<HeldSession> held =
       co_await HeldSession::for_reading(session_context(), std::move(who), place);
-  // Unheld, a version is read until gc drops it.
-  const bool cannot_hold =
-      !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
+  // Unheld, a version is read until gc drops it. Who takes its files over would publish what is
+  // gone.
+  const bool cannot_hold = only_reads && !held.ok() &&
+                           (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
   if (cannot_hold) {
     place = CO_TRY(place_of(place.version));  // It may have been packed anew since.
   } else {
@@ -202,7 +213,7 @@ Async<std::optional<Snapshot>> Volume::go_on_reading(SessionRecord who, std::str
 
 // Whether the manifest there is of the version; then `into` is it.
 Async<bool> Volume::find_pinned(VersionPlace place, std::optional<Manifest>& into) {
-  Result<Manifest> manifest = co_await manifest_at(place);
+  Result<Manifest> manifest = co_await manifest_at({"", place.key, 0});
   if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return false;
   into = CO_TRY(std::move(manifest));
   co_return into->version == place.version;
@@ -305,6 +316,12 @@ Async<Manifest> Volume::manifest_of_text(VersionPlace place, std::string text) {
   Manifest manifest = CO_TRY(decode_manifest(text));
   if (manifest.uuid != head().uuid) {
     co_return Error(Errc::kCorrupt, "the manifest " + place.key + " is another volume's")
+        .with_value(place.key);
+  }
+  // Of what a session pins only the key is known.
+  if (!place.version.empty() && manifest.version != place.version) {
+    co_return Error(Errc::kCorrupt,
+                    "the manifest " + place.key + " is of another version than " + place.version)
         .with_value(place.key);
   }
   co_return manifest;
@@ -421,6 +438,7 @@ Async<void> Volume::tell_of_links(const Edit& edit) {
 Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                 std::string message) {
   CO_TRY(check_writable(head()));
+  CO_TRY(check_message(message));
   const bool has_session = session_.has_value();
   if (!has_session) CO_TRY(co_await begin_writing(context_.processes.this_one("edit")));
   const KeysInUse keys = [&edit] {

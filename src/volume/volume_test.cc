@@ -91,6 +91,34 @@ TEST_F(VolumeTest, IsMadeOnce) {
   EXPECT_EQ(memory_.objects().size(), 1U) << "the probe is gone";
 }
 
+// Who reads a manifest takes 64 KiB: a longer one would be the last.
+TEST_F(VolumeTest, RefusesAMessageThatNoManifestHasRoomFor) {
+  Volume made = run(Volume::create(context(), "data"));
+  const std::string worst(4'096, '\x01');
+  const Edit edit = edit_of("a", file_of("one"));
+  const Error error = loop_->block_on(made.publish(edit, {}, 0, worst + "\x01")).error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.field, "message");
+  const Manifest published = run(made.publish(edit, {}, 0, worst));
+  Volume opened = run(Volume::open(context(), "data"));
+  EXPECT_EQ(run(opened.snapshot("latest")).manifest(), published);
+}
+
+TEST_F(VolumeTest, AManifestOfAnotherVersionIsDamage) {
+  Volume made = run(Volume::create(context(), "data"));
+  const Manifest first = publish(made, edit_of("a", file_of("one")));
+  publish(made, edit_of("b", file_of("two")));
+  run(made.change_head([](const Head& now) -> Result<Head> {
+    Head next = now;
+    std::swap(next.recent[0].version, next.recent[1].version);
+    return next;
+  }));
+  Volume opened = run(Volume::open(context(), "data"));
+  const Result<Snapshot> read = loop_->block_on(opened.snapshot(first.version));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::kCorrupt);
+}
+
 TEST_F(VolumeTest, IsOpenedByAHeadThatWasSeen) {
   Volume made = run(Volume::create(context(), "data"));
   const Manifest first = publish(made, edit_of("a", file_of("one")));

@@ -150,8 +150,32 @@ def test_a_version_comes_out_of_a_store_that_is_mounted_read_only(runnel, tmp_pa
         assert same(source, tmp_path / "copy")
         runnel.run("volume", "gc", "data", code=1)
         assert "Read-only file system" in runnel.err
+        runnel.run("volume", "forget", "data")
+        runnel.run("volume", "create", "data", "--store", f"file://{store}/volumes")
+        assert "this home knows it now" in runnel.err
+        assert runnel.run("volume", "cat", "data:/b/c") == "2"
+        runnel.run("volume", "create", "other", "--store", f"file://{store}/volumes", code=1)
+        assert "Read-only file system" in runnel.err
     finally:
         subprocess.run(["umount", "--lazy", store], check=True)
+
+
+def test_versions_that_cannot_be_read_or_have_only_a_tag_are_listed(runnel, tmp_path):
+    source = tree(tmp_path / "source", {"a": b"0"})
+    runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")
+    ids = []
+    for number in range(66):
+        (source / "a").write_bytes(str(number).encode())
+        ids.append(runnel.run("volume", "put", source, "data", "-o", "name").strip())
+        if number == 0:
+            runnel.run("volume", "tag", f"data@{ids[0]}", "first")
+    assert runnel.run("volume", "versions", "data", "-o", "name").split() == [*reversed(ids[2:]), ids[0]]
+    damaged = next((tmp_path / "store/data/v").glob(f"{ids[40]}-*"))
+    damaged.write_bytes(damaged.read_bytes()[:-10])
+    listed = runnel.json("volume", "versions", "data")["versions"]
+    assert [each["version"] for each in listed if "problem" in each] == [ids[40]]
+    assert f"version {ids[40]} cannot be read" in runnel.err
+    assert len(listed) == 65
 
 
 def test_a_put_takes_what_changed_and_mirrors_when_asked(runnel, tmp_path):

@@ -12,7 +12,7 @@ Result<std::unique_ptr<LocalStore>> LocalStore::open(async::EventLoop& loop,
   ObjectFolder folder = TRY(ObjectFolder::open(path));
   Workers workers;
   while (workers.size() < kWorkers) workers.push_back(TRY(make_worker(loop)));
-  return std::unique_ptr<LocalStore>(new LocalStore(std::move(folder), std::move(workers)));
+  return std::unique_ptr<LocalStore>(new LocalStore(loop, std::move(folder), std::move(workers)));
 }
 
 Async<std::unique_ptr<LocalStore>> LocalStore::open_beside(async::EventLoop& loop,
@@ -26,14 +26,34 @@ Async<std::unique_ptr<LocalStore>> LocalStore::open_beside(async::EventLoop& loo
     co_return folder.error();
   }
   while (workers.size() < kWorkers) workers.push_back(CO_TRY(make_worker(loop)));
-  co_return std::unique_ptr<LocalStore>(new LocalStore(*std::move(folder), std::move(workers)));
+  co_return std::unique_ptr<LocalStore>(
+      new LocalStore(loop, *std::move(folder), std::move(workers)));
 }
 
 Result<std::unique_ptr<async::Worker>> LocalStore::make_worker(async::EventLoop& loop) {
-  return async::Worker::create(loop, {.name = "object-local", .queued_max = kQueuedMax});
+  return async::Worker::create(loop, {.name = "object-local", .queued_max = kCallsMax});
 }
 
 LocalStore::~LocalStore() = default;
+
+class LocalStore::Turn {
+ public:
+  explicit Turn(RequestWindow& calls) : calls_(&calls) {}
+  Turn(Turn&& other) noexcept : calls_(std::exchange(other.calls_, nullptr)) {}
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    if (calls_ != nullptr) calls_->leave();
+  }
+
+ private:
+  RequestWindow* calls_;
+};
+
+Async<LocalStore::Turn> LocalStore::take_turn(async::StopToken stop) {
+  CO_TRY(stop.check());
+  CO_TRY(co_await calls_.enter(std::move(stop)));
+  co_return Turn(calls_);
+}
 
 async::Worker& LocalStore::worker() {
   const auto least = std::min_element(
@@ -43,34 +63,35 @@ async::Worker& LocalStore::worker() {
 }
 
 Async<Object> LocalStore::get(std::string key, std::int64_t limit, async::StopToken stop) {
-  CO_TRY(stop.check());
+  const Turn turn = CO_TRY(co_await take_turn(std::move(stop)));
   co_return co_await worker().run([&] { return folder_.get(key, limit); });
 }
 
 Async<void> LocalStore::read(std::string key, std::string stamp, std::int64_t offset,
                              std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
-  CO_TRY(stop.check());
+  const Turn turn = CO_TRY(co_await take_turn(std::move(stop)));
   co_return co_await worker().run([&] { return folder_.read(key, stamp, offset, into); });
 }
 
 Async<std::string> LocalStore::put(std::string key, Body bytes, Condition condition,
                                    async::StopToken stop) {
-  CO_TRY(stop.check());
+  const Turn turn = CO_TRY(co_await take_turn(std::move(stop)));
   co_return co_await worker().run([&] { return folder_.put(key, *bytes, condition); });
 }
 
 Async<void> LocalStore::remove(std::string key, async::StopToken stop) {
-  CO_TRY(stop.check());
+  const Turn turn = CO_TRY(co_await take_turn(std::move(stop)));
   co_return co_await worker().run([&] { return folder_.remove(key); });
 }
 
 Async<ListPage> LocalStore::list(std::string prefix, std::string after, async::StopToken stop) {
-  CO_TRY(stop.check());
+  const Turn turn = CO_TRY(co_await take_turn(std::move(stop)));
   co_return co_await worker().run([&] { return folder_.list(prefix, after); });
 }
 
 Async<void> LocalStore::give_up_reserve() {
+  const Turn turn = CO_TRY(co_await take_turn({}));
   co_return co_await worker().run([&]() -> Result<void> {
     folder_.give_up_reserve();
     return {};

@@ -8,6 +8,7 @@
 #include "async/worker.h"
 #include "object/local/object_folder.h"
 #include "object/object_store.h"
+#include "object/request_window.h"
 
 namespace runnel::object {
 
@@ -15,11 +16,11 @@ namespace runnel::object {
 //
 // Contract: stop() is awaited before destruction.
 // Threads:  the loop's; files are touched on kWorkers threads "object-local".
-// Limits:   kQueuedMax calls wait for each thread; more are refused with kFull.
+// Limits:   kCallsMax calls are with the threads; more wait for their turn.
 class LocalStore final : public ObjectStore {
  public:
   static constexpr std::size_t kWorkers = 4;
-  static constexpr std::size_t kQueuedMax = 256;
+  static constexpr int kCallsMax = 256;
 
   static Result<std::unique_ptr<LocalStore>> open(async::EventLoop& loop, const std::string& path);
   // The same on a thread: a file system that does not answer holds up nobody else on the loop.
@@ -41,14 +42,18 @@ class LocalStore final : public ObjectStore {
  private:
   using Workers = std::vector<std::unique_ptr<async::Worker>>;
   static Result<std::unique_ptr<async::Worker>> make_worker(async::EventLoop& loop);
-  LocalStore(ObjectFolder folder, Workers workers)
-      : folder_(std::move(folder)), workers_(std::move(workers)) {}
+  LocalStore(async::EventLoop& loop, ObjectFolder folder, Workers workers)
+      : folder_(std::move(folder)), workers_(std::move(workers)), calls_(loop, kCallsMax) {}
 
+  // The right to a call, for as long as it lives.
+  class Turn;
+  Async<Turn> take_turn(async::StopToken stop);
   // The one with the shortest queue.
   async::Worker& worker();
 
   ObjectFolder folder_;
   Workers workers_;
+  RequestWindow calls_;
 };
 
 }  // namespace runnel::object

@@ -188,6 +188,22 @@ class Walk {
   ListPage page_;
 };
 
+constexpr std::size_t kTemporaryDigits = 32;
+
+bool is_temporary(std::string_view name) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  return name.size() == kTemporaryDigits && name.find_first_not_of(kHex) == std::string_view::npos;
+}
+
+// A link leads to files that are not the store's, and perhaps not of who made the link.
+Result<void> check_no_link(const std::string& folder) {
+  const env::FileInfo info = TRY(env::file_info(folder));
+  if (info.kind == env::FileKind::kDirectory) return {};
+  return Error(Errc::kInvalid, folder + " is no folder, as what a store keeps for itself is")
+      .with_value(folder)
+      .with_hint("see where it leads, and remove it");
+}
+
 // Temporaries of processes that were killed. One that cannot be removed, as in a store that is
 // mounted read-only, is in nobody's way; what else lies there is not ours.
 void sweep(const std::string& folder) {
@@ -197,9 +213,8 @@ void sweep(const std::string& folder) {
   for (const std::string& name : *names) {
     const std::string file = folder + "/" + name;
     const Result<env::FileInfo> info = env::file_info(file);
-    const bool is_kept = name == kLock || name == kReserveName;
     const bool is_file = info.ok() && info->kind == env::FileKind::kFile;
-    if (is_file && !is_kept && info->modified <= before) (void)env::remove_file(file);
+    if (is_file && is_temporary(name) && info->modified <= before) (void)env::remove_file(file);
   }
 }
 
@@ -217,6 +232,7 @@ std::string ObjectFolder::own() const { return path_ + "/" + std::string(kOwn); 
 
 Result<void> ObjectFolder::prepare() const {
   TRY(env::make_directories(own(), env::Access::kOwner));
+  TRY(check_no_link(own()));
   sweep(own());
   hold_reserve();
   return {};
@@ -275,7 +291,7 @@ Result<std::string> ObjectFolder::put(const std::string& key, std::string_view b
   TRY(check_key(key));
   // Where a disk is taken away from below, nothing is put on what it was mounted on.
   if (!was_there_ && !env::exists(own())) TRY(prepare());
-  const std::string temporary = own() + "/" + env::random_hex(env::real_random(), 32);
+  const std::string temporary = own() + "/" + env::random_hex(env::real_random(), kTemporaryDigits);
   Result<void> done = write_whole(temporary, bytes);
   if (done.ok()) done = make_folders(path_, key);
   if (done.ok()) done = publish(temporary, key, condition);

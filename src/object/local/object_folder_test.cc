@@ -1,6 +1,7 @@
 #include "object/local/object_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -41,6 +42,21 @@ TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
   EXPECT_FALSE(has_temporary());
 }
 
+TEST_F(ObjectFolderTest, ALinkInThePlaceOfItsOwnFolderIsRefused) {
+  const std::string store = folder_.path() + "/store";
+  const std::string victim = folder_.path() + "/victim";
+  MUST(env::make_directories(store));
+  MUST(env::make_directories(victim));
+  const std::string temporary = victim + "/" + std::string(32, 'a');
+  MUST(env::write_file_atomically(temporary, "precious"));
+  std::filesystem::last_write_time(temporary, std::filesystem::file_time_type::min());
+  ASSERT_EQ(::symlink(victim.c_str(), (store + "/.runnel").c_str()), 0);
+  const Error error = ObjectFolder::open(store).error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.value, store + "/.runnel");
+  EXPECT_EQ(MUST(env::list_directory(victim)), std::vector<std::string>{std::string(32, 'a')});
+}
+
 // As that of a disk which is not mounted now.
 TEST_F(ObjectFolderTest, OnlyAPutMakesAFolderThatIsNotThere) {
   const std::string path = folder_.path() + "/disk/store";
@@ -61,13 +77,18 @@ TEST_F(ObjectFolderTest, OnlyAPutMakesAFolderThatIsNotThere) {
 }
 
 TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
-  MUST(env::write_file_atomically(own("old"), "1"));
-  MUST(env::write_file_atomically(own("new"), "1"));
+  const std::string left(32, '0');
+  const std::string of_now(32, '1');
+  const std::string not_ours(31, '0');
   const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(25);
-  std::filesystem::last_write_time(own("old"), long_ago);
+  for (const std::string& name : {left, of_now, not_ours}) {
+    MUST(env::write_file_atomically(own(name), "1"));
+    if (name != of_now) std::filesystem::last_write_time(own(name), long_ago);
+  }
   MUST(ObjectFolder::open(folder_.path()));
-  EXPECT_FALSE(env::exists(own("old")));
-  EXPECT_TRUE(env::exists(own("new")));
+  EXPECT_FALSE(env::exists(own(left)));
+  EXPECT_TRUE(env::exists(own(of_now)));
+  EXPECT_TRUE(env::exists(own(not_ours)));
 }
 
 TEST_F(ObjectFolderTest, WhatElseLiesAmongTemporariesKeepsNobodyOut) {
