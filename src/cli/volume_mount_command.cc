@@ -232,6 +232,16 @@ Result<bool> is_served(const std::string& folder) {
   return still && still->id == mounted->id;
 }
 
+// `words`: of who was to hold it; they may name the log already.
+Error not_mounted(const home::Home& home, const Plan& plan, std::string words) {
+  const std::string log = mount_log(home);
+  const bool has_named_log = words.find(log) != std::string::npos;
+  if (words.empty()) words = "the process that was to hold the mount has ended without a word";
+  Error error(Errc::kIo, "not mounted: " + std::move(words));
+  error.with_value(plan.folder);
+  return has_named_log ? error : error.with_hint("see " + log);
+}
+
 // Starts who holds the mount, and waits until the kernel has an answer from it.
 Result<int> hold_detached(const Arguments& arguments, const home::Home& home, const Plan& plan) {
   TRY(env::make_directories(home.root, env::Access::kOwner));
@@ -249,9 +259,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (!TRY(is_served(plan.folder))) {
     if (!env::process_runs(pid)) {
-      return Error(Errc::kIo, "not mounted: " + words_since(home, said_before))
-          .with_value(plan.folder)
-          .with_hint("see " + mount_log(home));
+      return not_mounted(home, plan, words_since(home, said_before));
     }
     home::pause(kMountLookEvery);
   }

@@ -93,6 +93,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kVersionDigits = 16;
+constexpr std::size_t kMessageBytesMax = 4'096;
 
 StoredRoot stored(const Tree& tree) {
   if (!tree) return {};
@@ -153,6 +154,13 @@ std::string version_id(std::string_view parent, const hash::Digest& tree) {
 bool is_version_id(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   return text.size() == kVersionDigits && text.find_first_not_of(kHex) == std::string_view::npos;
+}
+
+Result<void> check_message(const std::string& message) {
+  if (message.size() <= kMessageBytesMax) return {};
+  return Error(Errc::kInvalid, "a message has at most " + std::to_string(kMessageBytesMax) +
+                                   " bytes, and this one has " + std::to_string(message.size()))
+      .with_field("message");
 }
 
 std::string manifest_key(std::string_view version, std::string_view nonce) {

@@ -46,6 +46,9 @@ std::string version_id(std::string_view parent, const hash::Digest& tree);
 // Whether it may be one.
 bool is_version_id(std::string_view text);
 
+// A manifest that is longer than who reads it takes would be the last one of its volume: kInvalid.
+Result<void> check_message(const std::string& message);
+
 std::string manifest_key(std::string_view version, std::string_view nonce);  // "v/..."
 
 std::string encode_manifest(const Manifest& manifest);

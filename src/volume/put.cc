@@ -131,6 +131,7 @@ class Put {
   enum class Begin : std::uint8_t { kAnew, kGoesOn };
 
   Async<PutResult> run(Begin begin, async::StopToken stop) {
+    CO_TRY(check_message(options_.message));
     if (begin == Begin::kGoesOn) CO_TRY(co_await find_packs());
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
     Result<PutResult> done = co_await pack_and_publish(std::move(stop));

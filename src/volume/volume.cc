@@ -16,15 +16,6 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::int64_t kManifestBytesMax = 64 << 10;
-constexpr std::size_t kMessageBytesMax = 4'096;
-
-// A manifest that is longer than who reads it takes would be the last one of the volume.
-Result<void> check_message(const std::string& message) {
-  if (message.size() <= kMessageBytesMax) return {};
-  return Error(Errc::kInvalid, "a message has at most " + std::to_string(kMessageBytesMax) +
-                                   " bytes, and this one has " + std::to_string(message.size()))
-      .with_field("message");
-}
 
 Error no_version(const std::string& volume, const std::string& version) {
   return Error(Errc::kNotFound, "volume " + volume + " has no version '" + version + "'")

@@ -529,6 +529,7 @@ def test_a_cache_folder_is_refused_when_it_is_no_cache(runnel, data, mounts, tmp
     (tmp_path / "thesis/chapter").write_text("precious")
     runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "thesis", code=1)
     assert runnel.err.startswith(f"runnel: not mounted: the mount cannot be served: cache: the cache {tmp_path}/thesis has files that")
+    assert runnel.err.count("mounts.log") == 1, runnel.err
     assert "are no cache's: 'chapter'; use a folder of its own" in runnel.err
     assert runnel.err.count("runnel: ") == 1 and "\\n" not in runnel.err, runnel.err
     runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "cache", "--cache-size", "1MiB", code=1)
