@@ -201,6 +201,7 @@ class Editing {
   Async<void> remove(Inode folder, std::string name, Name what) {
     const Node node = CO_TRY(co_await base_.node(what.inode));
     if (node.kind == NodeKind::kFolder) {
+      CO_TRY(removed_.enter(what.inode));
       for (const auto& entry : CO_TRY(co_await base_.list(what.inode, "", kAllNames))) {
         CO_TRY(co_await remove(what.inode, entry.name, entry.what));
       }
@@ -238,6 +239,7 @@ class Editing {
   Totals totals_;
   Values names_;
   Values inodes_;
+  WalkedFolders removed_;
 };
 
 }  // namespace

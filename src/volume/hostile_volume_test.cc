@@ -14,6 +14,7 @@
 #include "volume/get.h"
 #include "volume/object_sink.h"
 #include "volume/put.h"
+#include "volume/rearrange.h"
 #include "volume/tar_sink.h"
 #include "volume/tar_source.h"
 #include "volume/testing/memory_volume.h"
@@ -35,6 +36,26 @@ class HostileVolumeTest : public ::testing::Test {
     file.hash = hash::sha256("");
     file.mode = mode;
     data.run(data.volume().publish(root, {}, 0, ""));
+  }
+  // Gives the root a name in a folder of it.
+  void lead_in_a_circle(MemoryVolume& data, const std::string& folder, const std::string& name) {
+    Volume& volume = data.volume();
+    data.run(volume.begin_writing(session_of_this_process("put")));
+    Snapshot newest = data.run(volume.snapshot("latest"));
+    const Inode inode = data.run(newest.at(folder)).inode;
+    BundleWriter writer(data.random());
+    std::vector<Change> changes{
+        {name_key(inode, name), encode_name({kRootInode, NodeKind::kFolder})}};
+    Manifest manifest = newest.manifest();
+    const Tree names = data.run(
+        change(newest.pages(), writer, manifest.names, std::move(changes), kIndexPageBytes));
+    for (NewObject& bundle : writer.finish()) {
+      data.run(volume.put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
+    }
+    manifest.names = writer.resolved(names);
+    EXPECT_TRUE(data.run(volume.publish_manifest(manifest, volume.head().generation, true,
+                                                 [] { return std::set<std::string>(); })));
+    data.run(volume.end_session());
   }
   std::string place(const std::string& name) const { return folder_.path() + "/in/" + name; }
   std::uint32_t mode_of(const std::string& path) {
@@ -64,11 +85,18 @@ TEST_F(HostileVolumeTest, NoNameLeadsOutOfWhereFilesArePut) {
   }
 }
 
-TEST_F(HostileVolumeTest, AFolderThatIsInItselfEndsAWalk) {
-  WalkedFolders walked;
-  MUST(walked.enter(kRootInode));
-  MUST(walked.enter(2));
-  EXPECT_EQ(walked.enter(kRootInode).error().code, Errc::kCorrupt);
+TEST_F(HostileVolumeTest, AFolderThatIsInItselfEndsEachWalk) {
+  data_.put({{"a/x", "1"}});
+  lead_in_a_circle(data_, "a", "up");
+  MUST(env::make_directories(place("")));
+  EXPECT_EQ(get(data_).error().code, Errc::kCorrupt);
+  EXPECT_FALSE(data_.run(check_volume(*data_.loop(), data_.volume(), {}, {})).damages.empty());
+  const Result<Rearranged> copied =
+      data_.try_run(copy_path(*data_.loop(), data_.volume(), "latest", "a", "b", "", {}));
+  EXPECT_EQ(copied.error().code, Errc::kCorrupt);
+  Edit root = Edit::folder();
+  root.entries["a"].gone = true;
+  EXPECT_EQ(data_.try_run(data_.volume().publish(root, {}, 0, "")).error().code, Errc::kCorrupt);
 }
 
 // Owners are not kept: it would be so for whoever gets it, as for root.
