@@ -62,6 +62,14 @@ Result<int> dump_volume(const Arguments& arguments, const home::Home& home) {
                                      whole_or_nothing(), {"dump", "dumped"})));
 }
 
+// Before anything is made: that of an earlier build's dump may be longer than one may be now.
+Result<std::string> message_of(const Arguments& arguments, const volume::DumpHeader& header) {
+  std::string message = arguments.message.value_or(header.message);
+  const Result<void> fits = volume::check_message(message);
+  if (!fits.ok()) return Error(fits.error()).with_hint("give it another one: -m");
+  return message;
+}
+
 Result<int> load_volume(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget to = TRY(parse_volume_target(arguments.target));
   TRY(refuse_version(to, "load"));
@@ -73,12 +81,13 @@ Result<int> load_volume(const Arguments& arguments, const home::Home& home) {
   auto source =
       std::make_unique<volume::DumpSource>(TRY(volume::TarReader::open(arguments.source)));
   const volume::DumpHeader header = TRY(source->read_header());
+  const std::string message = TRY(message_of(arguments, header));
   const object::StoreUrl place = TRY(home::place_of_volume(home, to.name, arguments.store));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   Volume opened = TRY(empty_volume(*client, home, to.name, place));
   volume::PutOptions options;
   options.source = TRY(file_place(arguments.source));
-  options.message = arguments.message.value_or(header.message);
+  options.message = message;
   const volume::PutResult made = TRY(put_and_tell(
       *client,
       [&](volume::PutOptions all) {

@@ -23,8 +23,8 @@ bool write_pid(int file);
 //           process could lock the removed file and a third the new one. A link in its place is
 //           an error: it would lead to somebody's file, which the pid is written over.
 // Threads:  any; one owner.
-// Lifetime: held until destruction. Children started by exec do not inherit it, and those by fork
-//           neither keep nor end it.
+// Lifetime: held until destruction. Children started by exec do not inherit it. Those by fork do
+//           not end it, and keep it only when the holder is killed.
 class FileLock {
  public:
   static Result<FileLock> acquire(const std::string& path);

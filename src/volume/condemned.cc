@@ -57,11 +57,17 @@ Result<Condemned> decode_condemned(std::string_view text) {
   return condemned;
 }
 
-Async<Condemned> load_condemned(object::ObjectStore& store, std::string key,
-                                async::StopToken stop) {
-  const object::Object list =
-      CO_TRY(co_await store.get(std::move(key), kCondemnedBytesMax, std::move(stop)));
-  co_return decode_condemned(list.bytes);
+Async<std::optional<Condemned>> find_condemned(object::ObjectStore& store, std::string key,
+                                               async::StopToken stop) {
+  constexpr int kLooks = 2;  // It may have been changed on its way.
+  for (int looks = 0; looks < kLooks; ++looks) {
+    const Result<object::Object> list = co_await store.get(key, kCondemnedBytesMax, stop);
+    if (!list.ok() && list.error().code == Errc::kNotFound) break;
+    CO_TRY(Result<object::Object>(list));
+    Result<Condemned> decoded = decode_condemned(list->bytes);
+    if (decoded.ok()) co_return std::optional(*std::move(decoded));
+  }
+  co_return std::optional<Condemned>();
 }
 
 }  // namespace runnel::volume

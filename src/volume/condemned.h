@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ std::string condemned_key(std::string_view nonce);  // "g/..."
 std::string encode_condemned(const Condemned& condemned);
 // kCorrupt for what is no list of garbage.
 Result<Condemned> decode_condemned(std::string_view text);
-// `key`: with the volume's prefix. kNotFound when there is none.
-Async<Condemned> load_condemned(object::ObjectStore& store, std::string key, async::StopToken stop);
+// `key`: with the volume's prefix. None: it is lost, or damaged.
+Async<std::optional<Condemned>> find_condemned(object::ObjectStore& store, std::string key,
+                                               async::StopToken stop);
 
 }  // namespace runnel::volume

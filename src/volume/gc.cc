@@ -72,6 +72,7 @@ class Collection {
   struct Garbage {
     Condemned list;
     std::int64_t generation = 0;                // Of the head.
+    std::int64_t collections = 0;               // The most that it or a session counts.
     std::map<std::string, std::int64_t> sizes;  // Bytes, by key.
   };
 
@@ -148,6 +149,11 @@ class Collection {
     for (const char* kind : {"p/", "i/", "v/", "g/"}) CO_TRY(co_await list(kind, garbage.sizes));
     const std::vector<SeenSession> sessions = CO_TRY(co_await see_sessions());
     garbage.list.live = CO_TRY(co_await live_pins(head, sessions));
+    garbage.collections = head.collections;
+    for (const SeenSession& session : sessions) {
+      if (!is_of_this_volume(session)) continue;
+      garbage.collections = std::max(garbage.collections, session.record->collections);
+    }
     CO_TRY(co_await mark_head(head));
     for (const SeenSession& session : sessions) {
       if (is_pin_of_another(session)) CO_TRY(co_await mark_pin(*session.record));
@@ -206,16 +212,7 @@ class Collection {
   // The list of garbage that the head names. None: it is lost or damaged, has gone with its volume,
   // or the head has moved on.
   Async<std::optional<Condemned>> last_list(const Head& head) {
-    const std::string key = volume_.prefix() + head.condemned;
-    Result<Condemned> list = co_await load_condemned(volume_.store(), key, stop_);
-    // It may have been changed on its way.
-    if (!list.ok() && list.error().code == Errc::kCorrupt) {
-      list = co_await load_condemned(volume_.store(), key, stop_);
-    }
-    const bool is_lost =
-        !list.ok() && (list.error().code == Errc::kNotFound || list.error().code == Errc::kCorrupt);
-    if (is_lost) co_return std::optional<Condemned>();
-    co_return std::optional(CO_TRY(std::move(list)));
+    return find_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_);
   }
 
   // Pins of the sessions, by tag, that no list of garbage has passed over: a late request may bring
@@ -366,7 +363,9 @@ class Collection {
     CO_TRY(co_await volume_.put_object(key, encode_condemned(garbage.list)));
     if (volume_.head().generation != garbage.generation) co_return false;
     Head next = volume_.head();
-    ++next.collections;
+    // Above all numbers that anybody has: who has one of a head that was replaced by an older copy
+    // would take the list for one that it has looked at.
+    next.collections = garbage.collections + 1;
     next.condemned = key;
     next.swept = false;
     CO_TRY(co_await volume_.swap_head(std::move(next)));

@@ -18,7 +18,7 @@ namespace runnel::volume {
 using MakeRoom = std::function<Async<bool>()>;
 
 struct GcOptions {
-  // Versions without a tag that are older leave the head, but for the newest and those that
+  // Versions without a tag that were replaced longer ago leave the head, but for those that
   // somebody reads or writes; none: none does.
   std::optional<Duration> keep;
   // Whether sessions that may be dead are waited for, Session::kTtl long; else they count as alive.
@@ -34,7 +34,7 @@ struct GcOptions {
 // only afterwards: a dry run counts at least what would go.
 struct GcResult {
   std::vector<OldVersion> dropped;  // Versions that left the head.
-  std::vector<OldVersion> held;     // As old as these, and in the head for those who hold them.
+  std::vector<OldVersion> held;     // Replaced as long ago, and in the head for their holders.
   std::int64_t sessions = 0;        // Of owners that were dead.
   std::int64_t objects = 0;         // That were deleted.
   std::int64_t bytes = 0;           // In them.

@@ -53,6 +53,13 @@ class GcTest : public ::testing::Test {
     return ids;
   }
   bool has(const std::string& key) { return store_.objects().contains("data/" + key); }
+  // As of a put that was interrupted.
+  void leave_garbage() {
+    run(volume_.refresh());
+    run(volume_.begin_writing(session_of_this_process("put")));
+    put_pack();
+    run(volume_.end_session());
+  }
   // A pack of the volume's session.
   std::string put_pack(const std::string& bytes = "pack") {
     const std::string key = pack_key(volume_.new_object_id(bytes));
@@ -199,6 +206,16 @@ TEST_F(GcTest, WhatWasTheNewestSinceIsKept) {
   EXPECT_EQ(ids(gc({.keep = day * 7}).dropped), std::vector{second}) << "replaced 8 days ago";
 }
 
+TEST_F(GcTest, WhatASlowClockHasJustReplacedIsNotOld) {
+  const Time today = clock_.now;
+  clock_.now = today - Duration::hours(200);
+  publish("one");
+  clock_.now = today - Duration::hours(50'000);
+  publish("two");
+  clock_.now = today;
+  EXPECT_TRUE(gc({.keep = Duration::hours(150)}).dropped.empty());
+}
+
 TEST_F(GcTest, AVersionOfAMachineWhoseClockIsSlowIsNotOld) {
   const Time today = clock_.now;
   publish("one");
@@ -250,7 +267,33 @@ TEST_F(GcTest, WhoseListWasLostPublishesNothing) {
   store_.objects().erase("data/" + now.head().condemned);
   Edit root = Edit::folder();
   root.entries["three"].node.hash = hash::sha256("");
-  EXPECT_FALSE(loop_->block_on(volume_.publish(root, {}, 0, "")).ok());
+  const auto nothing = [] { return std::set<std::string>(); };
+  EXPECT_EQ(loop_->block_on(volume_.keep_session(nothing)).error().code, Errc::kConflict)
+      << "at the next beat";
+  EXPECT_EQ(loop_->block_on(volume_.publish(root, {}, 0, "")).error().code, Errc::kConflict);
+  gc();
+  EXPECT_FALSE(has(pack)) << "it counts as passed over";
+  EXPECT_EQ(loop_->block_on(volume_.publish(root, {}, 0, "")).error().code, Errc::kConflict);
+  MUST(loop_->block_on(volume_.end_session()));
+}
+
+// The numbers of lists begin anew from what an older head says.
+TEST_F(GcTest, WhoBeganUnderAHeadThatWasReplacedByAnOlderOneIsToldWhatIsGone) {
+  publish("one");
+  leave_garbage();
+  gc();
+  const auto backup = store_.objects().at("data/head");
+  leave_garbage();
+  gc();
+  run(volume_.refresh());
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  const std::string pack = put_pack();
+  store_.objects().at("data/head") = backup;
+  for (int runs = 0; runs < 3; ++runs) gc();
+  EXPECT_FALSE(has(pack));
+  const Result<void> kept =
+      loop_->block_on(volume_.keep_session([&] { return std::set<std::string>{pack}; }));
+  EXPECT_EQ(kept.error().code, Errc::kConflict) << "what it would publish refers to the pack";
   MUST(loop_->block_on(volume_.end_session()));
 }
 

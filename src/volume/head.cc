@@ -146,7 +146,7 @@ Result<void> check_features(const json::Value& head) {
   return {};
 }
 
-// Somebody else's may say anything, and what is no id would be one of several words elsewhere.
+// Somebody else's may say anything, and a version's id becomes part of the options of a mount.
 Result<void> check_versions(const Head& head) {
   std::vector<const VersionPlace*> places;
   places.reserve(head.recent.size() + head.tags.size() + head.clones.size());

@@ -196,11 +196,14 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   if (head.collections == known) co_return known;
   // One without a list is of a volume that is gone.
   if (head.condemned.empty()) co_return session_.is_lost();
-  const Result<Condemned> list = co_await load_condemned(*store_, prefix_ + head.condemned, stop_);
-  if (!list.ok() && list.error().code == Errc::kNotFound) {
+  const std::optional<Condemned> list =
+      CO_TRY(co_await find_condemned(*store_, prefix_ + head.condemned, stop_));
+  if (!list) {
+    CO_TRY(co_await head_->load());
+    if (head_->head().condemned == head.condemned) co_return session_.is_lost();
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
-  const Condemned last = CO_TRY(Result<Condemned>(list));
+  const Condemned& last = *list;
   if (last.has_live(session_.tag(), session_.record().pin)) co_return head.collections;
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.

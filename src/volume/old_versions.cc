@@ -32,8 +32,24 @@ std::vector<SessionRecord> holders_of(const std::string& version,
 struct Published {
   VersionPlace place;
   Manifest manifest;
-  Time time;  // When it was, at the earliest: no clock of before it says later.
+  Time time;  // When it was, or later.
 };
+
+// Each was published after those behind it. One whose clock says otherwise was slow: it counts as
+// published with the next one whose clock was not, or now.
+void mend_times(std::vector<Published>& all) {
+  Time latest = Time::from_millis(INT64_MIN);
+  std::vector<bool> is_slow(all.size());
+  for (std::size_t index = all.size(); index-- > 0;) {
+    is_slow[index] = all[index].time < latest;
+    latest = std::max(latest, all[index].time);
+  }
+  Time next = Time::from_millis(INT64_MAX);
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    if (is_slow[index]) all[index].time = next;
+    next = all[index].time;
+  }
+}
 
 // What the head has, newest first.
 Async<std::vector<Published>> published(Volume& volume, const Head& head) {
@@ -44,9 +60,7 @@ Async<std::vector<Published>> published(Volume& volume, const Head& head) {
     CO_TRY(Result<Manifest>(manifest));
     all.push_back({place, *manifest, manifest->time});
   }
-  for (std::size_t index = all.size(); index > 1; --index) {
-    all[index - 2].time = std::max(all[index - 2].time, all[index - 1].time);
-  }
+  mend_times(all);
   co_return all;
 }
 

@@ -19,7 +19,7 @@ struct OldVersion {
   std::vector<SessionRecord> holders;  // Who reads or writes it.
 };
 
-// Those of the volume's head that a later one has replaced until `until`, but for those with a tag:
+// Those of the volume's head that a later one has replaced by `until`, but for those with a tag:
 // what was the newest at any time since stays. `sessions`: of those who live.
 Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
                                             std::vector<SessionRecord> sessions);

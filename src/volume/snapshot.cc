@@ -31,12 +31,6 @@ Error bad_name(const std::string& name) {
   return Error(Errc::kCorrupt, "the index has the name '" + name + "', which no file can have");
 }
 
-Error too_long(std::string_view path) {
-  return Error(Errc::kInvalid, "a path has at most " + std::to_string(kPathBytesMax) +
-                                   " bytes, and this one has " + std::to_string(path.size()))
-      .with_value(std::string(path.substr(0, 300)));
-}
-
 Error no_record() {
   return Error(Errc::kCorrupt, "the index has a name without its file; see what fsck says");
 }
@@ -45,8 +39,6 @@ Error no_record() {
 
 Result<std::vector<std::string>> path_parts(std::string_view path) {
   std::vector<std::string> parts;
-  // As of a path of this machine; it also limits how deep folders are.
-  if (path.size() > kPathBytesMax) return too_long(path);
   while (path.starts_with('/')) path.remove_prefix(1);
   if (path.empty()) return parts;
   for (std::size_t begin = 0; begin <= path.size();) {

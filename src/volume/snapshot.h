@@ -70,10 +70,7 @@ class WalkedFolders {
   std::unordered_set<Inode> met_;
 };
 
-inline constexpr std::size_t kPathBytesMax = 4'096;
-
-// The parts of a path; kInvalid for one of more than kPathBytesMax, or with an empty part, '.',
-// '..' or a part of over 255 bytes.
+// The parts of a path; kInvalid for one with an empty part, '.', '..' or a part of over 255 bytes.
 Result<std::vector<std::string>> path_parts(std::string_view path);
 // The path of the parts.
 std::string path_text(const std::vector<std::string>& parts);

@@ -10,12 +10,19 @@ namespace {
 
 constexpr std::size_t kTarReadBytes = 4 << 20;
 constexpr std::size_t kTarTargetMax = 4'096;
+// Twice what this machine has paths of; whoever walks a tree needs some memory for each folder that
+// is in another.
+constexpr std::size_t kTarPathMax = 8'192;
 
 using PathParts = std::vector<std::string>;
 
 // The parts of a name as tar writes it: "./a/b", "a/b/", "./" for the root.
 Result<PathParts> tar_parts(std::string_view name) {
   if (name.starts_with('/')) return Error(Errc::kInvalid, "it is absolute");
+  if (name.size() > kTarPathMax) {
+    return Error(Errc::kInvalid, "it has " + std::to_string(name.size()) + " bytes; " +
+                                     std::to_string(kTarPathMax) + " can be");
+  }
   std::string plain;
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());

@@ -16,8 +16,8 @@ namespace runnel::volume {
 // with the same chunks.
 //
 // Contract: the last of several entries of one name counts. kInvalid names a path that is absolute,
-//           leads out by "..", or has a name of over 255 bytes. Devices, pipes and sockets are
-//           passed over.
+//           leads out by "..", or has a name of over 255 bytes or 8 KiB in all. Devices, pipes and
+//           sockets are passed over.
 class TarSource : public PutSource {
  public:
   explicit TarSource(std::unique_ptr<TarReader> reader) : reader_(std::move(reader)) {}
