@@ -15,6 +15,16 @@ Result<void> keep_file(const std::string& path, std::string_view text) {
   return env::write_file_atomically(path, text);
 }
 
+// What an installed package has beside it: fsspec finds `runnel://` by it in whatever environment has
+// the folder in its PYTHONPATH. As pyproject.toml has it.
+Result<void> keep_metadata(const std::string& folder) {
+  TRY(env::make_directories(folder));
+  TRY(keep_file(folder + "/METADATA",
+                "Metadata-Version: 2.1\nName: runnel\nVersion: " + std::string(kVersion) + "\n"));
+  return keep_file(folder + "/entry_points.txt",
+                   "[fsspec.specs]\nrunnel = runnel.filesystem:RunnelFileSystem\n");
+}
+
 }  // namespace
 
 // A folder of its own: nothing but the package may come before what a user's environment has.
@@ -28,6 +38,7 @@ Result<std::string> keep_python_package(const Home& home) {
   for (const PackageFile& file : kPythonPackage) {
     TRY(keep_file(folder + "/runnel/" + std::string(file.name), file.text));
   }
+  TRY(keep_metadata(folder + "/runnel.dist-info"));
   return folder;
 }
 
