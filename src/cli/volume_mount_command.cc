@@ -128,6 +128,10 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
   return words;
 }
 
+// A thread that hangs in a file system which does not answer is left: the next server asks again what
+// this one has not answered.
+constexpr Duration kServerEndsWithin = Duration::seconds(5);
+
 // The head goes to the process that holds the mount, so that it is read once: its ETag, a line
 // break and its text, as a variable.
 constexpr std::string_view kHeadVariable = "RUNNEL_MOUNT_HEAD";
@@ -321,7 +325,11 @@ Result<int> serve_volumes(const home::Home& home) {
   const auto loop = TRY(async::EventLoop::create());
   fuse::MountServer server(*loop, home.mounts_socket(), say_line);
   async::StopSource stop;
-  TRY(loop->on_signal(SIGTERM, [&stop] { stop.stop(); }));
+  async::Timer given_up(*loop);
+  TRY(loop->on_signal(SIGTERM, [&] {
+    stop.stop();
+    given_up.start(kServerEndsWithin, [] { ::_exit(0); });
+  }));
   const Result<void> served = loop->block_on(server.run(stop.token()));
   // Who comes second leaves it to the other.
   if (!served.ok() && served.error().code != Errc::kConflict) return served.error();

@@ -18,6 +18,7 @@ import time
 import pytest
 
 from conftest import kill
+from test_dead_mount import DeadMount
 from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import same, tree
 
@@ -387,6 +388,23 @@ def test_who_reads_notices_nothing_of_a_server_that_is_killed(runnel, data, moun
     assert mounts.log().count("what served it has died: it is served again") == 5
     for line in mounts.log().splitlines():
         assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z runnel: ", line), "the log says when"
+
+
+def test_a_server_ends_whose_store_does_not_answer(runnel, data, mounts):
+    folder = mounts.make("data")
+    server = mounts.server()
+    store = DeadMount()
+    store.cover(runnel.home / "volumes/data")
+    reader = subprocess.Popen(["cmp", data / "long", folder / "long"])
+    try:
+        time.sleep(0.5)
+        os.kill(server, signal.SIGTERM)
+        runnel.until(lambda: server not in mounts.processes("serve"), timeout=15)
+        assert reader.poll() is None, "it waits for the next one"
+    finally:
+        store.end()
+    assert not ASKS_AGAIN or reader.wait(timeout=60) == 0
+    reader.kill()
 
 
 def test_a_mount_outlives_who_holds_it_and_is_made_anew_when_all_are_dead(runnel, data, mounts):
