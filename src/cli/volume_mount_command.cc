@@ -128,8 +128,8 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
   return words;
 }
 
-// A thread that hangs in a file system which does not answer is left: the next server asks again what
-// this one has not answered.
+// A thread that hangs in a file system which does not answer is left: the next server asks again
+// what this one has not answered.
 constexpr Duration kServerEndsWithin = Duration::seconds(5);
 
 // The head goes to the process that holds the mount, so that it is read once: its ETag, a line

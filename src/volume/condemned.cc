@@ -59,10 +59,10 @@ Result<Condemned> decode_condemned(std::string_view text) {
 
 Async<std::optional<Condemned>> find_condemned(object::ObjectStore& store, std::string key,
                                                async::StopToken stop) {
-  constexpr int kLooks = 2;  // It may have been changed on its way.
+  constexpr int kLooks = 3;  // It may have been changed on its way, or a server lag behind.
   for (int looks = 0; looks < kLooks; ++looks) {
     const Result<object::Object> list = co_await store.get(key, kCondemnedBytesMax, stop);
-    if (!list.ok() && list.error().code == Errc::kNotFound) break;
+    if (!list.ok() && list.error().code == Errc::kNotFound) continue;
     CO_TRY(Result<object::Object>(list));
     Result<Condemned> decoded = decode_condemned(list->bytes);
     if (decoded.ok()) co_return std::optional(*std::move(decoded));

@@ -363,8 +363,8 @@ class Collection {
     CO_TRY(co_await volume_.put_object(key, encode_condemned(garbage.list)));
     if (volume_.head().generation != garbage.generation) co_return false;
     Head next = volume_.head();
-    // Above all numbers that anybody has: who has one of a head that was replaced by an older copy
-    // would take the list for one that it has looked at.
+    // Above the numbers of all sessions, too: where an older head was put back, one that is taken
+    // over, which goes by its number, would take the list for one that was looked at.
     next.collections = garbage.collections + 1;
     next.condemned = key;
     next.swept = false;
@@ -483,7 +483,7 @@ class Collection {
     std::vector<SessionRecord> sessions = CO_TRY(co_await see_others());
     sessions.insert(sessions.end(), options_.awaited.begin(), options_.awaited.end());
     std::vector<OldVersion> all =
-        CO_TRY(co_await old_versions(volume_, clock_.wall() - keep, std::move(sessions)));
+        CO_TRY(co_await old_versions(volume_, clock_.wall(), keep, std::move(sessions)));
     OldOnes old;
     for (OldVersion& each : all) {
       (each.holders.empty() ? old.droppable : old.held).push_back(std::move(each));

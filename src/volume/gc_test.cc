@@ -12,6 +12,7 @@
 #include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
+#include "volume/tag.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
@@ -59,6 +60,31 @@ class GcTest : public ::testing::Test {
     run(volume_.begin_writing(session_of_this_process("put")));
     put_pack();
     run(volume_.end_session());
+  }
+  // By a writer whose session, and what it had put, went while a copy of the head was put back.
+  Result<Manifest> publish_after_an_older_head(bool goes_on) {
+    publish("one");
+    leave_garbage();
+    gc();
+    const auto backup = store_.objects().at("data/head");
+    leave_garbage();
+    gc();
+    run(volume_.refresh());
+    run(volume_.begin_writing(session_of_this_process("put")));
+    const std::string pack = put_pack();
+    store_.objects().at("data/head") = backup;
+    store_.objects().erase(volume_.session().session().key());
+    gc();
+    EXPECT_FALSE(has(pack));
+    if (goes_on) {
+      Volume other = run(Volume::open(context(), "data"));
+      run(set_tag(other, "latest", "tag", false));
+    }
+    Edit root = Edit::folder();
+    root.entries["two"].node.hash = hash::sha256("");
+    Result<Manifest> published = loop_->block_on(volume_.publish(root, {}, 0, ""));
+    (void)loop_->block_on(volume_.end_session());
+    return published;
   }
   // A pack of the volume's session.
   std::string put_pack(const std::string& bytes = "pack") {
@@ -216,6 +242,22 @@ TEST_F(GcTest, WhatASlowClockHasJustReplacedIsNotOld) {
   EXPECT_TRUE(gc({.keep = Duration::hours(150)}).dropped.empty());
 }
 
+TEST_F(GcTest, AClockThatIsWrongKeepsNothingForGood) {
+  const Time today = clock_.now;
+  const std::string first = publish("one");
+  clock_.now = today + Duration::hours(600'000);  // Some 70 years.
+  const std::string second = publish("two");
+  clock_.now = today + Duration::hours(1);
+  const std::string third = publish("three");
+  clock_.now = today;
+  publish("four");
+  clock_.now = today + Duration::hours(100);
+  EXPECT_TRUE(gc({.keep = Duration::hours(200)}).dropped.empty());
+  EXPECT_EQ(ids(gc({.keep = Duration::hours(98)}).dropped), (std::vector{second, first}));
+  EXPECT_EQ(ids(gc({.keep = Duration()}).dropped), std::vector{third})
+      << "its successor counts as published now";
+}
+
 TEST_F(GcTest, AVersionOfAMachineWhoseClockIsSlowIsNotOld) {
   const Time today = clock_.now;
   publish("one");
@@ -295,6 +337,25 @@ TEST_F(GcTest, WhoBeganUnderAHeadThatWasReplacedByAnOlderOneIsToldWhatIsGone) {
       loop_->block_on(volume_.keep_session([&] { return std::set<std::string>{pack}; }));
   EXPECT_EQ(kept.error().code, Errc::kConflict) << "what it would publish refers to the pack";
   MUST(loop_->block_on(volume_.end_session()));
+}
+
+TEST_F(GcTest, WhoseSessionWasRemovedUnderAnOlderHeadPublishesNothingThatIsGone) {
+  EXPECT_EQ(publish_after_an_older_head(false).error().code, Errc::kConflict);
+}
+
+// No number is above its own then, and no head of its generation tells.
+TEST_F(GcTest, WhoseSessionWasRemovedUnderAnOlderHeadThatWentOnPublishesNothingThatIsGone) {
+  EXPECT_EQ(publish_after_an_older_head(true).error().code, Errc::kConflict);
+}
+
+TEST_F(GcTest, ASessionThatSaysANumberBeyondAllIsNone) {
+  SessionRecord record = session_of_this_process("put");
+  record.collections = 7;
+  std::string text = encode_session(record);
+  EXPECT_TRUE(decode_session(text).ok());
+  const std::string seven = "\"collections\":7";
+  text.replace(text.find(seven), seven.size(), "\"collections\":9223372036854775807");
+  EXPECT_FALSE(decode_session(text).ok());
 }
 
 // Compaction gives a version another manifest, and the next put makes it an old one.

@@ -85,7 +85,7 @@ struct Fields<volume::StoredHead> {
   static void visit(auto& visit, auto& head) {
     visit("bases", head.bases);
     visit("clones", head.clones);
-    visit("collections", head.collections);
+    visit("collections", head.collections, Number{.max = volume::Head::kCollectionsMax});
     visit("condemned", head.condemned);
     visit("features", head.features);
     visit("format", head.format, Required());

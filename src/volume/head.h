@@ -42,6 +42,7 @@ struct Head {
   static constexpr std::size_t kBytesMax = 32 << 10;
   static constexpr std::int64_t kReadMax = 2 * kBytesMax;  // Bytes; nothing longer is one.
   static constexpr std::string_view kName = "head";        // Of the object, in the volume's place.
+  static constexpr std::int64_t kCollectionsMax = std::int64_t{1} << 53;
   static constexpr std::size_t kTagsMax = 64;
   static constexpr std::size_t kClonesMax = 16;
   static constexpr std::size_t kBasesMax = 8;
@@ -61,7 +62,7 @@ struct Head {
   std::string promise;                  // the nonce of what was promised for it,
   bool is_made = false;                 // and whether the promise was found to be kept.
   std::map<std::string, Clone> clones;  // Volumes beside it that share its objects, by name.
-  std::int64_t collections = 0;         // Lists of garbage that were condemned, ever.
+  std::int64_t collections = 0;         // The number of the last list of garbage: each has its own.
   std::string condemned;                // The key of the last one; empty while there is none.
   bool swept = false;                   // Whether all that it names is deleted.
   bool is_gone = false;                 // Of a deleted one: nothing is left, and the name is free.

@@ -32,6 +32,14 @@ Error was_made_anew(const std::string& volume) {
       .with_hint("begin again");
 }
 
+// Two heads of one generation: an older copy was put back, and changed since.
+Error was_put_back(const std::string& volume) {
+  return Error(Errc::kConflict, "another head was put in the place of that of volume " + volume)
+      .with_field("volume")
+      .with_value(volume)
+      .with_hint("begin again");
+}
+
 }  // namespace
 
 HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
@@ -160,6 +168,8 @@ Async<void> HeadRegister::load_once() {
   object::Object object = CO_TRY(std::move(read));
   Head head = CO_TRY(decode_head(object.bytes));
   if (!head_.uuid.empty() && head.uuid != head_.uuid) co_return was_made_anew(volume_);
+  const bool is_another = head.generation == head_.generation && head.nonce != head_.nonce;
+  if (!head_.uuid.empty() && is_another) co_return was_put_back(volume_);
   // A beat reads it beside other work, and answers may come in another order than they were asked.
   if (head.generation < head_.generation) co_return {};
   head_ = std::move(head);

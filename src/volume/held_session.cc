@@ -47,6 +47,7 @@ Async<void> HeldSession::hold_newest() {
     const SessionRecord& record = session_.record();
     const std::string newest = newest_key(head_->head());
     const std::int64_t collections = head_->head().collections;
+    looked_at_ = head_->head().condemned;
     if (record.pin == newest && record.collections == collections) co_return {};
     CO_TRY(co_await pin(newest, collections));
   }
@@ -176,6 +177,7 @@ Async<void> HeldSession::hold(VersionPlace place) {
       place = *moved;
     }
     const std::int64_t collections = head.collections;
+    looked_at_ = head.condemned;
     const SessionRecord& record = session_.record();
     if (record.pin == place.key && record.collections == collections) co_return {};
     CO_TRY(co_await pin(place.key, collections));
@@ -193,18 +195,22 @@ Async<void> HeldSession::pin(std::string manifest_key, std::int64_t collections)
 Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   const Head head = head_->head();
   const std::int64_t known = session_.record().collections;
-  if (head.collections == known) co_return known;
+  const bool is_same_list = looked_at_.value_or(head.condemned) == head.condemned;
+  if (head.collections == known && is_same_list) co_return known;
   // One without a list is of a volume that is gone.
   if (head.condemned.empty()) co_return session_.is_lost();
   const std::optional<Condemned> list =
       CO_TRY(co_await find_condemned(*store_, prefix_ + head.condemned, stop_));
   if (!list) {
-    CO_TRY(co_await head_->load());
+    CO_TRY(co_await head_->load_to_hold());
     if (head_->head().condemned == head.condemned) co_return session_.is_lost();
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
   const Condemned& last = *list;
-  if (last.has_live(session_.tag(), session_.record().pin)) co_return head.collections;
+  if (last.has_live(session_.tag(), session_.record().pin)) {
+    looked_at_ = head.condemned;
+    co_return head.collections;
+  }
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.
   if (head.collections != known + 1) co_return session_.is_lost();
@@ -212,6 +218,7 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   used.insert(session_.record().pin);
   const auto is_condemned = [&](const std::string& key) { return last.keys.contains(key); };
   if (std::any_of(used.begin(), used.end(), is_condemned)) co_return session_.is_lost();
+  looked_at_ = head.condemned;
   co_return head.collections;
 }
 

@@ -76,6 +76,9 @@ class HeldSession {
   Async<void> give_up(Error error);
 
   HeadRegister* head_;
+  // The last list of garbage that it has looked at: numbers begin anew where an older head was put
+  // back. None: it was taken over, and goes by the number.
+  std::optional<std::string> looked_at_;
   object::ObjectStore* store_;
   std::string prefix_;
   async::StopToken stop_;

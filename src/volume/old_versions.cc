@@ -32,27 +32,27 @@ std::vector<SessionRecord> holders_of(const std::string& version,
 struct Published {
   VersionPlace place;
   Manifest manifest;
-  Time time;  // When it was, or later.
+  Time time;  // By the clock of who published it; mended, where that cannot be.
 };
 
-// Each was published after those behind it. One whose clock says otherwise was slow: it counts as
-// published with the next one whose clock was not, or now.
-void mend_times(std::vector<Published>& all) {
+// Each was published after those behind it, and before now. One whose clock says otherwise counts
+// as published with the next one whose clock does not, or now.
+void mend_times(std::vector<Published>& all, Time now) {
   Time latest = Time::from_millis(INT64_MIN);
-  std::vector<bool> is_slow(all.size());
+  std::vector<bool> is_wrong(all.size());
   for (std::size_t index = all.size(); index-- > 0;) {
-    is_slow[index] = all[index].time < latest;
-    latest = std::max(latest, all[index].time);
+    is_wrong[index] = all[index].time < latest || all[index].time > now;
+    if (!is_wrong[index]) latest = all[index].time;
   }
-  Time next = Time::from_millis(INT64_MAX);
+  Time next = now;
   for (std::size_t index = 0; index < all.size(); ++index) {
-    if (is_slow[index]) all[index].time = next;
+    if (is_wrong[index]) all[index].time = next;
     next = all[index].time;
   }
 }
 
 // What the head has, newest first.
-Async<std::vector<Published>> published(Volume& volume, const Head& head) {
+Async<std::vector<Published>> published(Volume& volume, const Head& head, Time now) {
   std::vector<Published> all;
   for (const VersionPlace& place : head.recent) {
     const Result<Manifest> manifest = co_await volume.manifest_at(place);
@@ -60,20 +60,20 @@ Async<std::vector<Published>> published(Volume& volume, const Head& head) {
     CO_TRY(Result<Manifest>(manifest));
     all.push_back({place, *manifest, manifest->time});
   }
-  mend_times(all);
+  mend_times(all, now);
   co_return all;
 }
 
 }  // namespace
 
-Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
+Async<std::vector<OldVersion>> old_versions(Volume& volume, Time now, Duration keep,
                                             std::vector<SessionRecord> sessions) {
   const Head head = volume.head();
-  std::vector<Published> all = CO_TRY(co_await published(volume, head));
+  std::vector<Published> all = CO_TRY(co_await published(volume, head, now));
   std::vector<OldVersion> old;
   for (std::size_t index = 1; index < all.size(); ++index) {
     const auto& [place, manifest, time] = all[index];
-    if (always_stays(head, place) || all[index - 1].time > until) continue;
+    if (always_stays(head, place) || all[index - 1].time > now - keep) continue;
     old.push_back(
         {place.version, manifest.time, manifest.totals.files, holders_of(place.version, sessions)});
   }

@@ -19,9 +19,9 @@ struct OldVersion {
   std::vector<SessionRecord> holders;  // Who reads or writes it.
 };
 
-// Those of the volume's head that a later one has replaced by `until`, but for those with a tag:
-// what was the newest at any time since stays. `sessions`: of those who live.
-Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
+// Those of the volume's head that a later one has replaced for longer than `keep`, but for those
+// with a tag: what was the newest at any time since stays. `sessions`: of those who live.
+Async<std::vector<OldVersion>> old_versions(Volume& volume, Time now, Duration keep,
                                             std::vector<SessionRecord> sessions);
 
 // The head without these versions, but for those that are the newest or have a tag by now.

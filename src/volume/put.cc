@@ -131,7 +131,6 @@ class Put {
   enum class Begin : std::uint8_t { kAnew, kGoesOn };
 
   Async<PutResult> run(Begin begin, async::StopToken stop) {
-    CO_TRY(check_message(options_.message));
     if (begin == Begin::kGoesOn) CO_TRY(co_await find_packs());
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
     Result<PutResult> done = co_await pack_and_publish(std::move(stop));
@@ -364,6 +363,7 @@ Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
 
 Async<PutResult> put_from(async::EventLoop& loop, Volume& volume, std::unique_ptr<PutSource> source,
                           PutOptions options, async::StopToken stop) {
+  CO_TRY(check_message(options.message));
   SessionRecord who = volume.processes().this_one("put");
   who.source = options.source;
   const bool goes_on = CO_TRY(co_await volume.go_on_writing(who));

@@ -9,6 +9,7 @@
 #include "json/read.h"
 #include "model/fields.h"
 #include "volume/digits.h"
+#include "volume/head.h"
 
 namespace runnel::model {
 
@@ -17,7 +18,7 @@ struct Fields<volume::SessionRecord> {
   static void visit(auto& visit, auto& record) {
     visit("beat", record.beat);
     visit("boot", record.boot);
-    visit("collections", record.collections);
+    visit("collections", record.collections, Number{.max = volume::Head::kCollectionsMax / 2});
     visit("host", record.host);
     visit("kind", record.kind, Required());
     visit("owner", record.owner);

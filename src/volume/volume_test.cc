@@ -119,6 +119,21 @@ TEST_F(VolumeTest, AManifestOfAnotherVersionIsDamage) {
   EXPECT_EQ(read.error().code, Errc::kCorrupt);
 }
 
+TEST_F(VolumeTest, AHeadThatWasPutBackAndChangedIsNoLaterOne) {
+  Volume made = run(Volume::create(context(), "data"));
+  publish(made, edit_of("a", file_of("one")));
+  const auto backup = memory_.objects().at("data/head");
+  publish(made, edit_of("b", file_of("two")));
+  memory_.objects().at("data/head") = backup;
+  run(made.refresh());
+  EXPECT_EQ(made.head().generation, 2) << "an answer that is late";
+  Volume other = run(Volume::open(context(), "data"));
+  publish(other, edit_of("c", file_of("three")));
+  EXPECT_EQ(loop_->block_on(made.refresh()).error().code, Errc::kConflict);
+  EXPECT_EQ(loop_->block_on(made.publish(edit_of("d", file_of("four")), {}, 0, "")).error().code,
+            Errc::kConflict);
+}
+
 TEST_F(VolumeTest, IsOpenedByAHeadThatWasSeen) {
   Volume made = run(Volume::create(context(), "data"));
   const Manifest first = publish(made, edit_of("a", file_of("one")));
