@@ -29,6 +29,11 @@ std::string digits_of(std::uint64_t number) {
   return hash::hex(bytes);
 }
 
+bool is_digits(std::string_view text, std::size_t count) {
+  return text.size() == count &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 Result<std::uint64_t> number_of(std::string_view digits) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@ namespace runnel::volume {
 
 // Hashes in documents are hexadecimal digits. kCorrupt for what is none.
 std::string digits_of(std::uint64_t number);  // 16 of them.
+// Whether a text is so many of them, lower-case.
+bool is_digits(std::string_view text, std::size_t count);
 Result<std::uint64_t> number_of(std::string_view digits);
 Result<hash::Digest> digest_of(std::string_view digits);
 

@@ -61,8 +61,8 @@ class GcTest : public ::testing::Test {
     put_pack();
     run(volume_.end_session());
   }
-  // By a writer whose session, and what it had put, went while a copy of the head was put back.
-  Result<Manifest> publish_after_an_older_head(bool goes_on) {
+  // The pack of a writer that began under a head in whose place an older one was put back.
+  std::string put_under_a_head_that_is_replaced() {
     publish("one");
     leave_garbage();
     gc();
@@ -73,6 +73,11 @@ class GcTest : public ::testing::Test {
     run(volume_.begin_writing(session_of_this_process("put")));
     const std::string pack = put_pack();
     store_.objects().at("data/head") = backup;
+    return pack;
+  }
+  // By such a writer whose session, and what it had put, went then.
+  Result<Manifest> publish_after_an_older_head(bool goes_on) {
+    const std::string pack = put_under_a_head_that_is_replaced();
     store_.objects().erase(volume_.session().session().key());
     gc();
     EXPECT_FALSE(has(pack));
@@ -321,16 +326,7 @@ TEST_F(GcTest, WhoseListWasLostPublishesNothing) {
 
 // The numbers of lists begin anew from what an older head says.
 TEST_F(GcTest, WhoBeganUnderAHeadThatWasReplacedByAnOlderOneIsToldWhatIsGone) {
-  publish("one");
-  leave_garbage();
-  gc();
-  const auto backup = store_.objects().at("data/head");
-  leave_garbage();
-  gc();
-  run(volume_.refresh());
-  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
-  const std::string pack = put_pack();
-  store_.objects().at("data/head") = backup;
+  const std::string pack = put_under_a_head_that_is_replaced();
   for (int runs = 0; runs < 3; ++runs) gc();
   EXPECT_FALSE(has(pack));
   const Result<void> kept =

@@ -151,10 +151,7 @@ std::string version_id(std::string_view parent, const hash::Digest& tree) {
   return hash::hex(sha256.finish()).substr(0, kVersionDigits);
 }
 
-bool is_version_id(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  return text.size() == kVersionDigits && text.find_first_not_of(kHex) == std::string_view::npos;
-}
+bool is_version_id(std::string_view text) { return is_digits(text, kVersionDigits); }
 
 Result<void> check_message(const std::string& message) {
   if (message.size() <= kMessageBytesMax) return {};

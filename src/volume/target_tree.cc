@@ -10,6 +10,7 @@
 #include "async/unique_fd.h"
 #include "env/files.h"
 #include "env/random.h"
+#include "volume/digits.h"
 
 namespace runnel::volume {
 namespace {
@@ -48,9 +49,8 @@ bool has_target(const std::string& path, const std::string& target) {
 }  // namespace
 
 bool is_unfinished_name(std::string_view name) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  return name.size() == kUnfinished.size() + kUnfinishedDigits && name.starts_with(kUnfinished) &&
-         name.find_first_not_of(kHex, kUnfinished.size()) == std::string_view::npos;
+  return name.starts_with(kUnfinished) &&
+         is_digits(name.substr(kUnfinished.size()), kUnfinishedDigits);
 }
 
 Result<bool> make_folder(const std::string& path) {
