@@ -8,8 +8,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -209,20 +211,41 @@ TEST_F(MountServerTest, AWarmUpSaysWhatIsWrong) {
 }
 
 // Not the same as that nobody serves: another process has the cache then.
-TEST_F(MountServerTest, AWarmUpWhoseServerEndsIsToldSo) {
-  const async::UniqueFd listening = MUST(async::listen_unix(at("socket")));
-  std::thread server([&] {
-    pollfd waiting{listening.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&waiting, 1, -1), 1);
-    const async::UniqueFd asking(::accept(listening.get(), nullptr, nullptr));
-    send_news(asking.get(), {MountNews::Kind::kWarming, "", {}});
+class EndingServerTest : public MountServerTest {
+ public:
+  // `serve` has the connection and ends with it.
+  void expect_told(const MountRequest& request, const std::function<void(int)>& serve) {
+    const async::UniqueFd listening = MUST(async::listen_unix(at("socket")));
+    std::thread server([&] {
+      pollfd waiting{listening.get(), POLLIN, 0};
+      EXPECT_EQ(::poll(&waiting, 1, -1), 1);
+      const async::UniqueFd asking(::accept(listening.get(), nullptr, nullptr));
+      serve(asking.get());
+    });
+    const auto asked = ask_warm_up(at("socket"), request, [](const volume::WarmUp&) {});
+    server.join();
+    ASSERT_FALSE(asked.ok());
+    EXPECT_EQ(asked.error().code, Errc::kUnavailable);
+    EXPECT_NE(asked.error().message.find("has ended meanwhile"), std::string::npos)
+        << asked.error().message;
+  }
+};
+
+TEST_F(EndingServerTest, WhoWaitsForAWarmUpIsToldSo) {
+  expect_told(warm_up_of(at("cache")), [](int asking) {
+    std::array<char, 4096> request{};
+    EXPECT_GT(::recv(asking, request.data(), request.size(), 0), 0);
+    send_news(asking, {MountNews::Kind::kWarming, "", {}});
   });
-  const auto asked =
-      ask_warm_up(at("socket"), warm_up_of(at("cache")), [](const volume::WarmUp&) {});
-  server.join();
-  ASSERT_FALSE(asked.ok());
-  EXPECT_EQ(asked.error().code, Errc::kUnavailable);
-  EXPECT_NE(asked.error().message.find("has ended meanwhile"), std::string::npos);
+}
+
+TEST_F(EndingServerTest, WhoStillAsksForAWarmUpIsToldSo) {
+  MountRequest request = warm_up_of(at("cache"));
+  request.warm_up = std::string(512 << 10, 'a');  // More than a socket keeps.
+  expect_told(request, [](int asking) {
+    char first = 0;
+    EXPECT_EQ(::recv(asking, &first, 1, 0), 1);
+  });
 }
 
 TEST_F(MountServerTest, TheHeadThatIsHandedOnIsTheOneThatIsUsed) {
