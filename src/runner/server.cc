@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/shell_word.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "runner/folders.h"
 #include "runner/runner_log.h"
 
