@@ -52,6 +52,7 @@ class SilentDiskTest : public ::testing::Test {
     api_->add_routes(router_);
   }
   ~SilentDiskTest() override {
+    passing_.cancel();
     EXPECT_TRUE(home_.wait(api_->stop()).ok());
     EXPECT_TRUE(home_.wait(node_->stop()).ok());
     home_.stop();
@@ -79,10 +80,18 @@ class SilentDiskTest : public ::testing::Test {
   std::string submit(std::vector<model::StepSpec> steps) {
     return home_.submit(std::move(steps)).str();
   }
-  // The log answers nothing from here on, and time passes.
+  // The log answers nothing from here on.
   void silence() {
     home_.watch.held.lock();
-    passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+    let_silence_pass();
+  }
+  // Time passes from each moment on at which the disk has become silent.
+  void let_silence_pass() {
+    passing_.start(Duration::millis(20), [this] {
+      const std::optional<Duration> silent = home_.control().disk_silent_for();
+      if (silent && *silent < kPatience) home_.clock.advance(Duration::seconds(1));
+      let_silence_pass();
+    });
   }
   void answer_again() { home_.watch.held.unlock(); }
   static http::Request keyed(const std::string& body, const std::string& key) {
@@ -149,7 +158,7 @@ TEST_F(SilentDiskTest, IsTakenForSilentWhenItsLogCannotBeOpenedAnew) {
   const std::string body = body_of({secret}, R"(,"secrets":{"env:TOKEN":"hush"})");
   home_.watch.storage->next_append = store::AppendFault::kKept;
   home_.watch.away = true;
-  passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+  let_silence_pass();
   expect_error_told(ask(keyed(body, "once")));
   expect_error_told(get("/api/v1/jobs"));
   EXPECT_EQ(home_.secrets.kept().size(), 1U) << "the log may have the job";
@@ -158,7 +167,7 @@ TEST_F(SilentDiskTest, IsTakenForSilentWhenItsLogCannotBeOpenedAnew) {
   EXPECT_EQ(jobs(), 1U);
   EXPECT_EQ(home_.secrets.kept().size(), 1U);
   home_.watch.broken = true;
-  passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+  let_silence_pass();
   expect_error_told(ask(keyed(body_of({step("b")}), "twice")));
 }
 
@@ -167,7 +176,7 @@ TEST_F(SilentDiskTest, LeavesNoSecretOfWhatItDidNotTake) {
   secret.secrets = {{"TOKEN", "env:TOKEN"}};
   const std::string values = R"(,"secrets":{"env:TOKEN":"hush"})";
   home_.secrets.held.lock();
-  passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+  let_silence_pass();
   expect_disk_named(ask(keyed(body_of({secret}, values), "once")));
   expect_disk_named(ask(keyed(body_of({secret}, values), "once")));
   secret.name = "other";
