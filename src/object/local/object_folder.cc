@@ -90,9 +90,30 @@ Result<std::size_t> read_at(const OpenObject& object, std::int64_t offset, std::
   return done;
 }
 
-Result<void> write_whole(const std::string& file, std::string_view bytes) {
+using Group = std::optional<gid_t>;
+
+// Lets the group use what is ours. Whoever is not of the group, or has a file system that knows no
+// such rights, keeps it to himself.
+void share(int file, const Group& group) {
+  struct stat info = {};
+  if (!group || ::fstat(file, &info) != 0 || info.st_uid != ::geteuid()) return;
+  const bool is_folder = S_ISDIR(info.st_mode);
+  if (!is_folder && info.st_nlink != 1) return;  // It may be a file of elsewhere.
+  if (info.st_gid != *group && ::fchown(file, static_cast<uid_t>(-1), *group) != 0) return;
+  const mode_t wanted = is_folder ? 02770 : 0660;
+  if ((info.st_mode & ALLPERMS) != wanted) (void)::fchmod(file, wanted);
+}
+
+void share_folder(const std::string& path, const Group& group) {
+  if (!group) return;
+  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.valid()) share(folder.get(), group);
+}
+
+Result<void> write_whole(const std::string& file, std::string_view bytes, const Group& group) {
   const UniqueFd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (opened.get() < 0) return not_written("make " + file);
+  share(opened.get(), group);
   while (!bytes.empty()) {
     const ssize_t size = ::write(opened.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
@@ -103,16 +124,16 @@ Result<void> write_whole(const std::string& file, std::string_view bytes) {
   return {};
 }
 
-// Makes the folders of a key below `root`, and their names durable.
-Result<void> make_folders(const std::string& root, const std::string& key) {
+// Makes the folders of a key below `root`, and their names durable. One that a kill has left
+// unshared is shared then.
+Result<void> make_folders(const std::string& root, const std::string& key, const Group& group) {
   for (std::size_t slash = key.find('/'); slash != std::string::npos;
        slash = key.find('/', slash + 1)) {
     const std::string folder = root + "/" + key.substr(0, slash);
-    if (::mkdir(folder.c_str(), 0700) == 0) {
-      TRY(env::sync_directory(env::parent_of(folder)));
-    } else if (errno != EEXIST) {
-      return not_written("make the folder " + folder);
-    }
+    const bool is_made = ::mkdir(folder.c_str(), 0700) == 0;
+    if (!is_made && errno != EEXIST) return not_written("make the folder " + folder);
+    share_folder(folder, group);
+    if (is_made) TRY(env::sync_directory(env::parent_of(folder)));
   }
   return {};
 }
@@ -230,9 +251,29 @@ Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
 
 std::string ObjectFolder::own() const { return path_ + "/" + std::string(kOwn); }
 
+Result<std::optional<gid_t>> ObjectFolder::group() const {
+  struct stat info = {};
+  if (::stat(path_.c_str(), &info) != 0) return errno_error("look at " + path_, errno);
+  // In a folder with the sticky bit, as /tmp, what others make is not to be touched.
+  const bool is_shared = (info.st_mode & S_ISGID) != 0 && (info.st_mode & S_IWGRP) != 0 &&
+                         (info.st_mode & S_ISVTX) == 0;
+  return is_shared ? Group(info.st_gid) : Group();
+}
+
+void ObjectFolder::share_own() const {
+  const Result<Group> with = group();
+  if (!with.ok() || !*with) return;
+  share_folder(own(), *with);
+  share_folder(own() + "/" + std::string(kInodesName), *with);
+  const std::string lock = own() + "/" + std::string(kLock);
+  const UniqueFd made(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (made.valid()) share(made.get(), *with);
+}
+
 Result<void> ObjectFolder::prepare() const {
   TRY(env::make_directories(own(), env::Access::kOwner));
   TRY(check_no_link(own()));
+  share_own();
   sweep(own());
   hold_reserve();
   return {};
@@ -292,8 +333,9 @@ Result<std::string> ObjectFolder::put(const std::string& key, std::string_view b
   // Where a disk is taken away from below, nothing is put on what it was mounted on.
   if (!was_there_ && !env::exists(own())) TRY(prepare());
   const std::string temporary = own() + "/" + env::random_hex(env::real_random(), kTemporaryDigits);
-  Result<void> done = write_whole(temporary, bytes);
-  if (done.ok()) done = make_folders(path_, key);
+  const Group with = TRY(group());
+  Result<void> done = write_whole(temporary, bytes, with);
+  if (done.ok()) done = make_folders(path_, key, with);
   if (done.ok()) done = publish(temporary, key, condition);
   (void)env::remove_file(temporary);  // sweep() takes what stays.
   TRY(std::move(done));

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,7 +19,9 @@ namespace runnel::object {
 //
 // Contract: what put() returned for is durable, in its folders too. A put writes a temporary in
 //           `.runnel/` first; what replaces an object, or removes one, holds the lock of the
-//           folder, which is waited for no longer than kLockWait (kIo).
+//           folder, which is waited for no longer than kLockWait (kIo). A folder that its group may
+//           write, and that has the set-group-ID bit, is shared: the group may read and write what
+//           is put into it, whatever the umask is. Else everything is its owner's alone.
 // Threads:  any, many at once, also of other processes.
 class ObjectFolder {
  public:
@@ -49,7 +54,10 @@ class ObjectFolder {
  private:
   explicit ObjectFolder(std::string path) : path_(std::move(path)), name_("file://" + path_) {}
 
+  // Whom the folder is shared with; none: nobody.
+  Result<std::optional<gid_t>> group() const;
   std::string own() const;  // The folder of what is no object.
+  void share_own() const;
   // Makes the store's own folder and holds its reserve.
   Result<void> prepare() const;
   env::RoomReserve reserve() const;

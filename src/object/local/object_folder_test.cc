@@ -1,6 +1,8 @@
 #include "object/local/object_folder.h"
 
+#include <grp.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include "env/file_lock.h"
 #include "env/files.h"
 #include "env/held_blocks.h"
+#include "env/process.h"
 #include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
@@ -40,6 +43,61 @@ TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
   EXPECT_EQ(MUST(env::read_file(folder_.path() + "/v/p/1")), "bytes");
   EXPECT_EQ(MUST(env::file_info(folder_.path() + "/v/p/1")).mode & 0077U, 0U);
   EXPECT_FALSE(has_temporary());
+}
+
+// What a process of another user answers with.
+template <typename Work>
+bool as_user(uid_t user, gid_t group, Work work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::umask(0077);
+    const bool is_user = ::setgroups(0, nullptr) == 0 && ::setresgid(group, group, group) == 0 &&
+                         ::setresuid(user, user, user) == 0;
+    ::_exit(is_user && work() ? 0 : 1);
+  }
+  int status = 1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status == 0;
+}
+
+TEST_F(ObjectFolderTest, AFolderThatAGroupMayWriteIsAStoreOfAll) {
+  if (!env::is_root()) GTEST_SKIP() << "only root can be several users";
+  constexpr gid_t kGroup = 54'321;
+  const std::string path = folder_.path() + "/shared";
+  MUST(env::make_directories(path));
+  ASSERT_EQ(::chown(path.c_str(), 1, kGroup), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 02770), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  const auto swap = [&path](const std::string& from, const std::string& to) {
+    const Result<ObjectFolder> store = ObjectFolder::open(path);
+    const Result<Object> now = store.ok() ? store->get("v/head", 10) : store.error();
+    if (!store.ok() || (now.ok() ? now->bytes : "") != from) return false;
+    const Condition condition = now.ok() ? Condition::matches(now->etag) : Condition::absent();
+    return store->put("v/head", to, condition).ok();
+  };
+  EXPECT_TRUE(as_user(2, kGroup, [&] { return swap("", "of two"); }));
+  EXPECT_TRUE(as_user(3, kGroup, [&] { return swap("of two", "of three"); }));
+  EXPECT_TRUE(as_user(2, kGroup, [&] { return swap("of three", "of two"); }));
+  EXPECT_TRUE(as_user(3, kGroup, [&] {
+    const Result<ObjectFolder> store = ObjectFolder::open(path);
+    return store.ok() && store->remove("v/head").ok();
+  }));
+  EXPECT_FALSE(as_user(4, 4, [&] { return swap("", "of a stranger"); }));
+  EXPECT_EQ(MUST(env::file_info(path + "/v")).mode, 02770U);
+  EXPECT_EQ(MUST(env::file_info(path + "/.runnel/lock")).mode, 0660U);
+}
+
+// As /tmp, and as folders are made by most umasks.
+TEST_F(ObjectFolderTest, OtherFoldersAreSharedWithNobody) {
+  for (const mode_t mode : {03777, 01777, 0777, 0775, 0755, 02755}) {
+    ASSERT_EQ(::chmod(folder_.path().c_str(), mode), 0);
+    const std::string key = "v/" + std::to_string(mode);
+    MUST(MUST(ObjectFolder::open(folder_.path())).put(key, "1", Condition::absent()));
+    for (const std::string& path :
+         {key, std::string("v"), std::string(".runnel"), std::string(".runnel/lock")}) {
+      EXPECT_EQ(MUST(env::file_info(folder_.path() + "/" + path)).mode & 0077U, 0U) << path;
+    }
+  }
 }
 
 TEST_F(ObjectFolderTest, ALinkInThePlaceOfItsOwnFolderIsRefused) {
