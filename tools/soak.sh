@@ -14,6 +14,7 @@ build/release/bin/volume_sim_campaign --schedules 200000 --jobs "$(nproc)"
 RUNNEL_PLANS=100000 build/release/bin/sched_test --gtest_filter='Plan.EqualsItsDefinition*'
 RUNNEL_CRASHES=100 RUNNEL_FREEZES=5 RUNNEL_FREEZE_S=30 .venv/bin/python -m pytest test/e2e/test_crash.py
 RUNNEL_VOLUME_KILLS=500 .venv/bin/python -m pytest test/e2e/test_volume_kills.py
+RUNNEL_MOUNT_KILLS=1000 .venv/bin/python -m pytest test/e2e/test_mount_kills.py
 RUNNEL_DAMAGES=2000 .venv/bin/python -m pytest -n "$(nproc)" test/e2e/test_fuzz_home.py
 RUNNEL_POISON=20 .venv/bin/python -m pytest test/e2e/test_poison.py
 build/release/bin/sim_campaign --poison 1 --schedules 400000 --jobs "$(nproc)"
