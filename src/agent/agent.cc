@@ -6,10 +6,12 @@
 
 #include "agent/environment.h"
 #include "base/check.h"
+#include "runner/report_text.h"
 
 namespace runnel::agent {
 namespace {
 
+constexpr Duration kCausesNotedWithin = Duration::millis(100);
 constexpr const char* kWaitsForOther = "another attempt of the same task, which has not ended here";
 
 runner::AttemptOnNode of_fact(const runner::RankFact& fact) {
@@ -19,6 +21,16 @@ runner::AttemptOnNode of_fact(const runner::RankFact& fact) {
 // The rank whose metrics are told has ended.
 bool is_last_word(const runner::RankFact& fact) {
   return fact.state == runner::RankFact::State::kEnded && fact.report.rank == 0;
+}
+
+bool has_failed(const runner::RankFact& fact) {
+  return fact.state == runner::RankFact::State::kEnded &&
+         (fact.report.code != 0 || fact.report.signal != 0);
+}
+
+std::string end_text(const model::RankReport& report) {
+  if (report.signal != 0) return "ended by signal " + std::to_string(report.signal);
+  return "exited with code " + std::to_string(report.code);
 }
 
 std::vector<runner::AttemptOnNode> ended_in(const std::vector<runner::RankFact>& facts) {
@@ -337,7 +349,7 @@ void Agent::take_news(runner::Facts facts) {
       }
     }
     const bool ended = fact.state == runner::RankFact::State::kEnded;
-    const bool looked_for = may_lack_a_device(fact);
+    const bool looked_for = may_lack_a_device(fact) || may_have_a_cause(fact);
     const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
     if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
     if (looked_for || has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
@@ -356,9 +368,35 @@ void Agent::take_news(runner::Facts facts) {
 
 // A failure that the want of a device may explain is told after a look at the devices.
 bool Agent::may_lack_a_device(const runner::RankFact& fact) const {
-  const bool failed = fact.state == runner::RankFact::State::kEnded &&
-                      (fact.report.code != 0 || fact.report.signal != 0);
-  return failed && devices_.watches() && devices_.report(fact.node).has_value();
+  return has_failed(fact) && devices_.watches() && devices_.report(fact.node).has_value();
+}
+
+// One that nobody has ended or has a word for, of an attempt that something was made ready for.
+bool Agent::may_have_a_cause(const runner::RankFact& fact) const {
+  const runner::AttemptOnNode of = of_fact(fact);
+  return has_failed(fact) && fact.report.cause == model::EndCause::kExited &&
+         fact.report.message.empty() &&
+         (preparer_.has_lasting_parts(of) || preparer_.has_parts(of));
+}
+
+// Adds to how each ended what it may have ended by, as far as that is known. Whoever notes a cause
+// is another process, and may do so a moment after its reader has ended.
+Async<void> Agent::add_causes(std::vector<runner::RankFact>& facts) {
+  const bool may_any = std::any_of(facts.begin(), facts.end(),
+                                   [this](const auto& fact) { return may_have_a_cause(fact); });
+  if (!may_any) co_return {};
+  CO_TRY(co_await loop_.sleep(kCausesNotedWithin, gate_.token()));
+  for (runner::RankFact& fact : facts) {
+    if (!may_have_a_cause(fact)) continue;
+    model::RankReport& report = fact.report;
+    const Result<std::string> cause =
+        co_await preparer_.likely_cause(of_fact(fact), report.started_at);
+    CO_TRY(gate_.token().check());
+    CHECK(report.message.empty(), "an end has a word already");
+    if (!cause.ok()) break;  // A disk that does not answer holds up no others.
+    if (!cause->empty()) report.message = runner::report_text(end_text(report) + ", and " + *cause);
+  }
+  co_return {};
 }
 
 // After what they said last. A new inventory tells of them, too.
@@ -370,6 +408,7 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
     CO_TRY(gate_.token().check());
     (void)looked;  // Without an answer the end counts as it is.
   }
+  CO_TRY(co_await add_causes(facts));
   HealthWatch::Found health = CO_TRY(co_await health_.finish(ended_ranks(facts)));
   Result<MetricsWatch::Reports> finished =
       co_await metrics_.finish(ended_in(facts), kLastReportsMax, gate_.token());

@@ -133,7 +133,9 @@ class Agent {
   void finish_inventory();
   // The news that it tells later.
   void take_news(runner::Facts facts);
+  bool may_have_a_cause(const runner::RankFact& fact) const;
   bool may_lack_a_device(const runner::RankFact& fact) const;
+  Async<void> add_causes(std::vector<runner::RankFact>& facts);
   Async<void> take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory);
   using NewsByNode = std::map<NodeId, node::News>;
   void tell(const NodeId& node, node::News news);

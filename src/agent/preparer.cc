@@ -50,6 +50,7 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
       loads_(loop, clock, "agent-plans", Duration::minutes(10)),
       records_(home_),
       record_calls_(loop, clock, "agent-records", Duration::seconds(30)),
+      causes_(loop, clock, "agent-causes"),
       work_ended_(loop) {
   stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(secrets));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
@@ -192,6 +193,7 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readine
 
 void Preparer::stop() {
   for (Stage& stage : stages_) stage.calls.stop();
+  causes_.stop();
 }
 
 // --- What is taken back.
@@ -215,6 +217,33 @@ Async<void> Preparer::end(runner::AttemptOnNode of) {
   Record record{of.node, std::move(found.mapped())};
   Result<void> undone = co_await undo(std::move(record));
   co_return undone;
+}
+
+Preparer::Asked Preparer::who_knows_causes(const model::StartOrder& order) const {
+  Asked asked;
+  for (const Stage& stage : stages_) {
+    if (stage.phase->traits().parts != Phase::Parts::kUntilEnded) continue;
+    if (!stage.phase->is_needed(order)) continue;
+    for (model::StartOrder& each : stage.phase->split(order)) {
+      asked.emplace_back(stage.phase, std::move(each));
+    }
+  }
+  return asked;
+}
+
+// Apart from what phases are called for otherwise: an end waits for nobody who is made ready.
+Async<std::string> Preparer::likely_cause(runner::AttemptOnNode of, Time begun) {
+  const auto found = lasting_.find(of);
+  if (found == lasting_.end()) co_return std::string();
+  const Asked asked = who_knows_causes(found->second);
+  CHECK(!asked.empty(), "parts last that no phase has made");
+  const auto ask = [asked, begun]() -> Result<std::string> {
+    for (const auto& [phase, order] : asked) {
+      if (std::string cause = phase->likely_cause(order, begun); !cause.empty()) return cause;
+    }
+    return std::string();
+  };
+  co_return co_await causes_.run<std::string>(home_, ask, Reach::kFolder);
 }
 
 Async<void> Preparer::drop_record(const runner::AttemptOnNode& of) {

@@ -73,6 +73,9 @@ class Preparer {
   Async<void> hand_over_parts(runner::AttemptOnNode of);
   // The attempt has ended, whether or not it left parts.
   Async<void> end(runner::AttemptOnNode of);
+  // What an attempt that began then, and has failed, may have failed by: a sentence; empty: nothing
+  // is known.
+  Async<std::string> likely_cause(runner::AttemptOnNode of, Time begun);
   // The attempt will not begin.
   Async<void> take_back(runner::AttemptOnNode of);
   // Takes back the parts that this life or an earlier one made for attempts that nobody has: to be
@@ -120,6 +123,8 @@ class Preparer {
   Async<void> undo(Record record);
   static Async<void> undo_one(Stage& stage, NodeId node, model::StartOrder order);
   Async<void> undo_parts(const Record& record);
+  using Asked = std::vector<std::pair<std::shared_ptr<const Phase>, model::StartOrder>>;
+  Asked who_knows_causes(const model::StartOrder& order) const;
   Async<void> drop_record(const runner::AttemptOnNode& of);
   Async<void> sweep();
   void end_work(const runner::AttemptOnNode& of);
@@ -157,6 +162,7 @@ class Preparer {
 
   const PreparationRecords records_;
   PatientReads record_calls_;
+  PatientReads causes_;
   std::map<runner::AttemptOnNode, model::StartOrder> made_;
   std::map<runner::AttemptOnNode, model::StartOrder>
       lasting_;                           // Parts of attempts that have begun.

@@ -1,6 +1,8 @@
 #include "agent/used_mounts.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 
 #include "env/files.h"
 #include "env/machine.h"
@@ -17,10 +19,14 @@ constexpr std::size_t kStoreDigits = 8;
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr const char* kStrays = "strays";
 constexpr int kStraysMax = 1'000;
+constexpr Bytes kNoteMax = Bytes::kibi(8);
 
 std::string copy_mark(const std::string& place) { return place + "/copied"; }
 
 std::string uses_of(const std::string& place) { return place + "/uses"; }
+
+std::string damage_note(const std::string& place) { return place + "/damaged"; }
+std::string unread_note(const std::string& place) { return place + "/unread"; }
 
 // "NAME@VERSION-STORE", as place_of() has it.
 bool is_name_of_place(const std::string& name) {
@@ -138,6 +144,32 @@ Result<env::FileLock> UsedMounts::lock_showing(const std::string& place, Duratio
 
 Result<env::FileLock> UsedMounts::lock_holding(const std::string& place) {
   return env::FileLock::acquire(place + "/.holder");
+}
+
+Result<void> UsedMounts::note(const std::string& place, ReadFailure kind, const std::string& why) {
+  const std::string file = kind == ReadFailure::kDamaged ? damage_note(place) : unread_note(place);
+  const std::string part = file + ".part";
+  TRY(env::remove_file(part));
+  TRY(env::append_file(part, why));
+  if (std::rename(part.c_str(), file.c_str()) != 0) return errno_error("write " + file, errno);
+  return {};
+}
+
+bool UsedMounts::is_damaged(const std::string& place) { return env::exists(damage_note(place)); }
+
+std::optional<std::string> UsedMounts::noted(const std::string& place, Time begun) {
+  for (const std::string& file : {damage_note(place), unread_note(place)}) {
+    const Result<env::FileInfo> info = env::file_info(file);
+    if (!info.ok() || info->modified + kSaidEvery < begun) continue;
+    const Result<std::string> why = env::read_file(file, kNoteMax);
+    if (why.ok() && !why->empty()) return *why;
+  }
+  return std::nullopt;
+}
+
+Result<void> UsedMounts::forget_notes(const std::string& place) {
+  TRY(env::remove_file(damage_note(place)));
+  return env::remove_file(unread_note(place));
 }
 
 Result<bool> UsedMounts::is_used(const std::string& place) {

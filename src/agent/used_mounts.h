@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,19 @@ class UsedMounts {
   // Held for as long as it lives by whoever ends the mount of a place once nobody uses it.
   static Result<env::FileLock> lock_holding(const std::string& place);
   static bool is_held(const std::string& place) { return !lock_holding(place).ok(); }
+
+  // Why readers of a place got errors, noted by whoever holds its mount: a sentence. What is
+  // damaged stays so in this mount, also when the volume is repaired. Not synced: a mount is gone
+  // after a power loss.
+  enum class ReadFailure : std::uint8_t { kUnread, kDamaged };
+  static Result<void> note(const std::string& place, ReadFailure kind, const std::string& why);
+  static bool is_damaged(const std::string& place);
+  // What is noted of a place that an attempt which began at `begun` may have failed by; none:
+  // nothing. A note may be older by kSaidEvery, within which a cause is not noted again.
+  static constexpr Duration kSaidEvery = Duration::minutes(1);
+  static std::optional<std::string> noted(const std::string& place, Time begun);
+  // To be called before the place has another mount.
+  static Result<void> forget_notes(const std::string& place);
 
   static Result<bool> is_used(const std::string& place);
   // Where nobody uses a place, ends what shows the files there, and removes it. False when it is

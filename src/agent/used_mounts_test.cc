@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 
@@ -28,6 +29,7 @@ class UsedMountsTest : public ::testing::Test {
   UsedMounts mounts_{home_.path()};
   const model::VolumeUse use_{"data", "fashion", "0123456789abcdef", "file:///volumes"};
   const std::string place_ = mounts_.place_of(use_);
+  const Time now_ = env::real_clock().wall();
   Result<void> answer_;
   int unmounted_ = 0;
 };
@@ -66,6 +68,27 @@ TEST_F(UsedMountsTest, OneThatIsBusyStays) {
   answer_ = Error(Errc::kIo, "broken");
   EXPECT_FALSE(mounts_.remove_unused(place_, [this] { return answer_; }).ok());
   EXPECT_TRUE(env::exists(place_));
+}
+
+TEST_F(UsedMountsTest, WhatReadersCouldNotHaveIsNotedUntilThePlaceGoes) {
+  using ReadFailure = UsedMounts::ReadFailure;
+  MUST(mounts_.add(use_, attempt(0)));
+  EXPECT_EQ(UsedMounts::noted(place_, now_), std::nullopt);
+  MUST(UsedMounts::note(place_, ReadFailure::kUnread, "the store is away"));
+  EXPECT_EQ(UsedMounts::noted(place_, now_), "the store is away");
+  EXPECT_EQ(UsedMounts::noted(place_, now_ + UsedMounts::kSaidEvery + Duration::minutes(1)),
+            std::nullopt)
+      << "of before the attempt";
+  EXPECT_FALSE(UsedMounts::is_damaged(place_));
+  MUST(UsedMounts::note(place_, ReadFailure::kDamaged, "a pack"));
+  EXPECT_TRUE(UsedMounts::is_damaged(place_));
+  EXPECT_EQ(UsedMounts::noted(place_, now_), "a pack");
+  MUST(UsedMounts::note(place_, ReadFailure::kDamaged, "another pack"));
+  EXPECT_EQ(UsedMounts::noted(place_, now_), "another pack");
+  EXPECT_EQ(MUST(env::list_directory(place_)).size(), 4U) << "tree, uses and two notes";
+  MUST(mounts_.remove(use_, attempt(0)));
+  EXPECT_TRUE(unmount_unused());
+  EXPECT_FALSE(UsedMounts::is_damaged(place_));
 }
 
 // As the kernel names what is mounted there.

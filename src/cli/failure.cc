@@ -25,6 +25,14 @@ std::int64_t ranks_of(const json::Value& job, const std::string& step) {
   return 1;
 }
 
+// The summary has the exit code already; what is said besides stays.
+std::string without_exit_code(std::string sentence) {
+  constexpr std::string_view kAnd = ", and ";
+  if (!sentence.starts_with("exited with code")) return sentence;
+  const std::size_t more = sentence.find(kAnd);
+  return more == std::string::npos ? "" : sentence.substr(more + kAnd.size());
+}
+
 }  // namespace
 
 Failure::Failure(Session& session, const json::Value& job)
@@ -47,8 +55,7 @@ void Failure::read_attempt() {
   const Result<json::Value> task = session_.get(job_target(job_, target));
   if (!task.ok() || list_at(*task, "attempts").empty()) return;
   const json::Value& last = list_at(*task, "attempts").back();
-  sentence_ = text_of(last, "message");
-  if (sentence_.starts_with("exited with code")) sentence_.clear();  // It was told.
+  sentence_ = without_exit_code(text_of(last, "message"));
   attempt_ = number_of(last, "attempt");
   rank_ = number_of(last, "first_failed_rank", -1);
 }

@@ -5,12 +5,14 @@
 
 #include "agent/used_mounts.h"
 #include "base/units.h"
+#include "fuse/mount_request.h"
 #include "home/home.h"
 
 namespace runnel::cli {
 
 // Ends the mount that attempts share once none of them has used it for kLinger: so long the next
-// step finds warm what the last one has read.
+// step finds warm what the last one has read. One that has met damage ends at once, since the next
+// attempt may begin after a repair. What readers could not have is noted beside the mount.
 //
 // Threads: the only one of the process that holds the mount.
 class MountOfAttempts {
@@ -18,13 +20,11 @@ class MountOfAttempts {
   static constexpr Duration kLinger = Duration::seconds(30);
 
   // `place`: as UsedMounts::place_of().
-  MountOfAttempts(const home::Home& home, std::string place)
-      : mounts_(home.root),
-        place_(std::move(place)),
-        held_(agent::UsedMounts::lock_holding(place_)) {}
+  MountOfAttempts(const home::Home& home, std::string place);
 
   // To be called each second or so. Waits for others who change its uses.
   void look();
+  void note(const fuse::MountNews& news);
   // The mount is no more: what is left of its place goes, unless it is about to be used again.
   void end();
 
@@ -33,6 +33,7 @@ class MountOfAttempts {
   const std::string place_;
   const Result<env::FileLock> held_;
   std::optional<Duration> unused_since_;
+  bool is_damage_seen_ = false;  // By a look that found it unused, and tried to end it at once.
 };
 
 }  // namespace runnel::cli

@@ -220,6 +220,7 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   if (!plan.while_used.empty()) {
     of_attempts.emplace(home, plan.while_used);
     options.look = [&of_attempts] { of_attempts->look(); };
+    options.reader_failed = [&of_attempts](const auto& news) { of_attempts->note(news); };
   }
   const Result<void> held = fuse::Holder(std::move(options)).run();
   if (of_attempts) of_attempts->end();

@@ -10,12 +10,12 @@ void ErrorNotices::tell(const Error& error) {
   if (!say_) return;
   const std::string sentence = sentence_of(error);
   if (!remember(sentence)) return;
-  say_("a request failed: " + sentence + unsaid_text());
+  say_(sentence + unsaid_text(), error.code);
 }
 
 // Whoever reads a chunk knows no volume's name.
 std::string ErrorNotices::sentence_of(Error error) const {
-  if (error.code == Errc::kCorrupt) {
+  if (error.code == Errc::kCorrupt || error.code == Errc::kNotFound) {
     error.with_hint("see all that is damaged: runnel volume fsck " + volume_);
   }
   return error.to_string();

@@ -12,8 +12,8 @@
 
 namespace runnel::fuse {
 
-// Why requests of a mount were answered with an error, in words, to whoever reads what its process
-// says: a reader has a number from the kernel and no more.
+// Why requests of a mount were answered with an error, in words: a reader has a number from the
+// kernel and no more.
 //
 // Contract: the same sentence is said at most once in kQuiet. At most kSentencesMax are known at a
 //           time; others are counted, and the next one that is said tells how many they were.
@@ -25,7 +25,7 @@ class ErrorNotices {
   static constexpr Duration kQuiet = Duration::seconds(60);
   static constexpr std::size_t kSentencesMax = 64;
 
-  using Say = std::function<void(const std::string&)>;
+  using Say = std::function<void(const std::string& sentence, Errc cause)>;
   // Of a mount of a volume. `say` may be empty: then nothing is said.
   ErrorNotices(const env::Clock& clock, std::string volume, Say say)
       : clock_(clock), volume_(std::move(volume)), say_(std::move(say)) {}

@@ -17,15 +17,14 @@ class ErrorNoticesTest : public ::testing::Test {
   env::testing::ManualClock clock_;
   std::vector<std::string> heard_;
   ErrorNotices notices_{clock_, "data",
-                        [this](const std::string& text) { heard_.push_back(text); }};
+                        [this](const std::string& text, Errc) { heard_.push_back(text); }};
 };
 
 TEST_F(ErrorNoticesTest, SaysACauseOnceInAWhile) {
   tell("a pack is damaged");
   tell("a pack is damaged");
   tell("the store is away");
-  EXPECT_EQ(heard_, (std::vector<std::string>{"a request failed: a pack is damaged",
-                                              "a request failed: the store is away"}));
+  EXPECT_EQ(heard_, (std::vector<std::string>{"a pack is damaged", "the store is away"}));
   clock_.advance(ErrorNotices::kQuiet - Duration::millis(1));
   tell("a pack is damaged");
   EXPECT_EQ(heard_.size(), 2U);
@@ -36,9 +35,7 @@ TEST_F(ErrorNoticesTest, SaysACauseOnceInAWhile) {
 
 TEST_F(ErrorNoticesTest, NamesWhatFindsAllDamage) {
   notices_.tell(Error(Errc::kCorrupt, "a chunk is damaged"));
-  EXPECT_EQ(
-      heard_.back(),
-      "a request failed: a chunk is damaged; see all that is damaged: runnel volume fsck data");
+  EXPECT_EQ(heard_.back(), "a chunk is damaged; see all that is damaged: runnel volume fsck data");
 }
 
 TEST_F(ErrorNoticesTest, CountsWhatItHasNoRoomFor) {
@@ -48,9 +45,9 @@ TEST_F(ErrorNoticesTest, CountsWhatItHasNoRoomFor) {
   EXPECT_EQ(heard_.size(), ErrorNotices::kSentencesMax);
   clock_.advance(ErrorNotices::kQuiet);
   tell("one more");
-  EXPECT_EQ(heard_.back(), "a request failed: one more (and 5 others that were not told)");
+  EXPECT_EQ(heard_.back(), "one more (and 5 others that were not told)");
   tell("another");
-  EXPECT_EQ(heard_.back(), "a request failed: another");
+  EXPECT_EQ(heard_.back(), "another");
 }
 
 TEST_F(ErrorNoticesTest, WithoutAnybodyToTellSaysNothing) {

@@ -152,8 +152,8 @@ Async<void> FileService::answer_or_fail(Waiting waiting, Async<void> work) {
     co_return {};
   }
   CHECK(!done.ok(), "a request was not answered");
+  notices_.tell(done.error());  // Before its reader can end of it.
   ::fuse_reply_err(request, number_of(done.error()));
-  notices_.tell(done.error());
   co_return {};
 }
 

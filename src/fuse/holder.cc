@@ -87,6 +87,7 @@ Result<void> Holder::hand_over() {
   HandedMount handed;
   handed.request = options_.request;
   handed.request.takes_over = has_served_;
+  handed.request.hears_errors = static_cast<bool>(options_.reader_failed);
   handed.connection = async::UniqueFd(::fcntl(mount_->descriptor(), F_DUPFD_CLOEXEC, 0));
   handed.first_message = TRY(first_message_.duplicate());
   if (!handed.connection.valid()) return errno_error("hand over a mount", errno);
@@ -166,12 +167,17 @@ Result<bool> Holder::take_event() {
 
 Result<bool> Holder::take_news() {
   const std::optional<MountNews> news = receive_news(server_.get());
-  if (news && news->kind == MountNews::Kind::kServing) {
+  using Kind = MountNews::Kind;
+  if (news && news->kind == Kind::kServing) {
     take_serving();
     return true;
   }
+  if (news && (news->kind == Kind::kUnread || news->kind == Kind::kDamaged)) {
+    if (options_.reader_failed && mount_->is_on_top()) options_.reader_failed(*news);
+    return true;
+  }
   server_.reset();
-  if (news && news->kind == MountNews::Kind::kEnded) return false;
+  if (news && news->kind == Kind::kEnded) return false;
   return after_server(news ? news->why : "what served it has died", news.has_value());
 }
 

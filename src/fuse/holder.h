@@ -52,6 +52,8 @@ class Holder {
     std::function<void()> mounted;  // Called once it is served.
     std::function<void()> look;     // Called each kLookEvery, and may unmount; empty: nobody is.
     std::function<void(const std::string&)> say;
+    // Called with each cause of errors that readers get, kUnread or kDamaged; empty: nobody hears.
+    std::function<void(const MountNews&)> reader_failed;
     // So long after it was served, it is to be served again: then the mount is given up, and who
     // waits gets an error.
     Duration serves_within = kServesWithin;

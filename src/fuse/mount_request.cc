@@ -36,6 +36,7 @@ struct Fields<fuse::MountRequest> {
     visit("folder", request.folder);
     visit("format", request.format, Number{.min = 1, .fallback = 1});
     visit("head", request.head);
+    visit("hears_errors", request.hears_errors);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
     visit("version", request.version, Required());
@@ -61,6 +62,7 @@ namespace {
 
 constexpr std::uint32_t kRequestBytesMax = 1 << 20;
 constexpr std::size_t kLineBytesMax = 64 << 10;
+constexpr std::size_t kErrorBytesMax = 2 << 10;
 constexpr std::size_t kDescriptors = 2;
 
 using Length = std::array<char, sizeof(std::uint32_t)>;
@@ -141,6 +143,8 @@ Result<void> send_whole(int socket, std::string_view bytes) {
 
 constexpr std::string_view kServing = "serving";
 constexpr std::string_view kWarming = "warming ";
+constexpr std::string_view kUnread = "unread ";
+constexpr std::string_view kDamaged = "damaged ";
 constexpr std::string_view kEnded = "ended";
 constexpr std::string_view kFailed = "failed ";
 
@@ -151,8 +155,18 @@ MountNews news_of(std::string_view line) {
     const auto done = model::parse_record<volume::WarmUp>(line.substr(kWarming.size()));
     if (done.ok()) return {MountNews::Kind::kWarming, "", *done};
   }
+  using Kind = MountNews::Kind;
+  for (const auto& [kind, word] : {std::pair(Kind::kUnread, kUnread), {Kind::kDamaged, kDamaged}}) {
+    if (line.starts_with(word)) return {kind, std::string(line.substr(word.size()))};
+  }
   if (line.starts_with(kFailed)) line.remove_prefix(kFailed.size());
-  return {MountNews::Kind::kFailed, std::string(line)};
+  return {Kind::kFailed, std::string(line)};
+}
+
+// Short enough to be sent whole or not at all where it may be dropped.
+std::string line_of(std::string_view word, std::string why, std::size_t bytes_max) {
+  for (char& c : why) c = c == '\n' ? ' ' : c;
+  return std::string(word) + why.substr(0, bytes_max) + "\n";
 }
 
 std::string line_of(const MountNews& news) {
@@ -160,11 +174,11 @@ std::string line_of(const MountNews& news) {
     case MountNews::Kind::kServing: return std::string(kServing) + "\n";
     case MountNews::Kind::kWarming: return std::string(kWarming) + model::record_text(news.warm);
     case MountNews::Kind::kEnded: return std::string(kEnded) + "\n";
+    case MountNews::Kind::kUnread: return line_of(kUnread, news.why, kErrorBytesMax);
+    case MountNews::Kind::kDamaged: return line_of(kDamaged, news.why, kErrorBytesMax);
     case MountNews::Kind::kFailed: break;
   }
-  std::string why = news.why;
-  for (char& c : why) c = c == '\n' ? ' ' : c;
-  return std::string(kFailed) + why.substr(0, kLineBytesMax / 2) + "\n";
+  return line_of(kFailed, news.why, kLineBytesMax / 2);
 }
 
 // `mount`: whose descriptors go with the first bytes; null: none do.

@@ -28,6 +28,7 @@ struct MountRequest {
   // The volume's head as it was just read; none: it is read.
   std::optional<volume::SeenHead> head;
   bool takes_over = false;               // A process before this one has died.
+  bool hears_errors = false;             // Whoever holds it is told why readers got errors.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   // What a server has to know: one of an earlier build passes over members that it does not know,
   // and refuses a request that would mean something else without them.
@@ -55,9 +56,16 @@ Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration pa
 
 // What becomes of a request: lines that the server sends over the same socket.
 struct MountNews {
-  enum class Kind : std::uint8_t { kServing, kWarming, kEnded, kFailed };
+  enum class Kind : std::uint8_t {
+    kServing,
+    kWarming,
+    kUnread,   // A reader got an error, and others may, until the store answers.
+    kDamaged,  // A reader got an error, and whoever reads the same will.
+    kEnded,
+    kFailed,
+  };
   Kind kind = Kind::kServing;
-  std::string why;      // kFailed: a sentence.
+  std::string why;      // kUnread, kDamaged, kFailed: a sentence.
   volume::WarmUp warm;  // kWarming: how far it is.
 };
 // Who is gone needs none, and who does not read at the moment gets none.

@@ -175,6 +175,8 @@ TEST_F(MountRequestTest, NewsComeInLines) {
   send_news(server_.get(), {MountNews::Kind::kServing, ""});
   send_news(server_.get(), {MountNews::Kind::kFailed, "two\nlines"});
   send_news(server_.get(), {MountNews::Kind::kWarming, "", {3, 20, 10, "0123456789abcdef"}});
+  send_news(server_.get(), {MountNews::Kind::kUnread, "the store\nis away"});
+  send_news(server_.get(), {MountNews::Kind::kDamaged, "a pack"});
   send_news(server_.get(), {MountNews::Kind::kEnded, ""});
   server_.reset();
   EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kServing);
@@ -189,6 +191,14 @@ TEST_F(MountRequestTest, NewsComeInLines) {
   EXPECT_EQ(warming->warm.bytes, 20);
   EXPECT_EQ(warming->warm.fetched, 10);
   EXPECT_EQ(warming->warm.version, "0123456789abcdef");
+  const auto unread = receive_news(holder_.get());
+  ASSERT_TRUE(unread);
+  EXPECT_EQ(unread->kind, MountNews::Kind::kUnread);
+  EXPECT_EQ(unread->why, "the store is away");
+  const auto damaged = receive_news(holder_.get());
+  ASSERT_TRUE(damaged);
+  EXPECT_EQ(damaged->kind, MountNews::Kind::kDamaged);
+  EXPECT_EQ(damaged->why, "a pack");
   EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kEnded);
   EXPECT_FALSE(receive_news(holder_.get()));
 }

@@ -190,7 +190,9 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.connection = std::move(mount.connection);
   options.first_message = CO_TRY(bytes_of(mount.first_message));
   options.takes_over = request.takes_over;
-  options.say = say_;
+  options.say = [this, connection, &request](const std::string& sentence, Errc cause) {
+    tell_error(connection, request, sentence, cause);
+  };
   options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
   volume::PackCache* const packs =
       CO_TRY(co_await resources_.hold_packs(request, uuid, volume.ranges()));
@@ -198,6 +200,15 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
       co_await serve_mount(loop_, volume, *packs, std::move(options), serving_.token());
   MUST(co_await resources_.release_packs(request, uuid));
   co_return served;
+}
+
+void MountServer::tell_error(int connection, const MountRequest& request,
+                             const std::string& sentence, Errc cause) const {
+  say_(request.folder + ": a request failed: " + sentence);
+  if (!request.hears_errors) return;
+  const bool is_damage = cause == Errc::kCorrupt || cause == Errc::kNotFound;
+  send_news(connection,
+            {is_damage ? MountNews::Kind::kDamaged : MountNews::Kind::kUnread, sentence});
 }
 
 }  // namespace runnel::fuse

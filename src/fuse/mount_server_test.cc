@@ -72,7 +72,7 @@ class MountServerTest : public ::testing::Test {
     async::UniqueFd server;
   };
   Held hand_over(const std::string& name, std::string version = "", std::string cache = "",
-                 std::optional<volume::SeenHead> head = std::nullopt) {
+                 std::optional<volume::SeenHead> head = std::nullopt, bool hears_errors = false) {
     const std::string folder = at(name);
     MUST(env::make_directories(folder));
     Held held{MUST(MountPoint::create(folder, "runnel:" + name)), {}};
@@ -88,7 +88,8 @@ class MountServerTest : public ::testing::Test {
                       .folder = folder,
                       .cache = std::move(cache),
                       .cache_bytes = 128 << 20,
-                      .head = std::move(head)};
+                      .head = std::move(head),
+                      .hears_errors = hears_errors};
     held.server = connected();
     EXPECT_EQ(::fcntl(held.server.get(), F_SETFL, 0), 0);
     MUST(send_mount(held.server.get(), handed));
@@ -122,6 +123,10 @@ class MountServerTest : public ::testing::Test {
     }
   }
   void lose_packs() const { std::filesystem::remove_all(at("volumes/data/p")); }
+  // Reads a file that cannot be had.
+  void expect_error_in(const std::string& name) const {
+    EXPECT_FALSE(env::read_file(at(name + "/0")).ok());
+  }
   // Serves while `user` is at it, and until nobody has needed it for a while.
   void serve_for(const std::function<void()>& user) {
     const std::unique_ptr<async::Worker> worker =
@@ -158,6 +163,24 @@ TEST_F(MountServerTest, WhatOneMountHasFetchedIsThereForAnother) {
   });
   EXPECT_EQ(said_, "");
   EXPECT_FALSE(env::exists(at("socket"))) << "it has ended by itself";
+}
+
+TEST_F(MountServerTest, WhoeverHoldsAMountIsToldWhatReadersCouldNotHave) {
+  serve_for([this] {
+    const Held one = hand_over("one", "", "", std::nullopt, true);
+    const Held two = hand_over("two");
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    ASSERT_EQ(news_of(two).kind, MountNews::Kind::kServing);
+    lose_packs();
+    expect_error_in("one");
+    expect_error_in("two");
+    const MountNews damaged = news_of(one);
+    EXPECT_EQ(damaged.kind, MountNews::Kind::kDamaged);
+    EXPECT_NE(damaged.why.find("volume fsck data"), std::string::npos) << damaged.why;
+    for (const std::string name : {"one", "two"}) MUST(unmount_folder(at(name), Unmount::kUnused));
+    EXPECT_EQ(news_of(two).kind, MountNews::Kind::kEnded) << "who did not ask hears of no errors";
+  });
+  EXPECT_NE(said_.find(at("two") + ": a request failed: "), std::string::npos) << said_;
 }
 
 TEST_F(MountServerTest, ACacheOnTheDiskIsSharedAndGoesOn) {

@@ -34,20 +34,12 @@ Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOpt
   co_return served;
 }
 
-// To who may hear of several mounts.
-ErrorNotices::Say saying(const ServeOptions& options) {
-  if (!options.say) return {};
-  return [say = options.say, folder = options.folder](const std::string& sentence) {
-    say(folder + ": " + sentence);
-  };
-}
-
 Async<void> serve_snapshot(async::EventLoop& loop, const std::string& name, Snapshot& snapshot,
                            volume::PackCache& packs, ServeOptions& options, async::StopToken stop) {
   const Result<void> warmed = co_await volume::warm(snapshot);
   // Readers who wait for a mount that is taken over may do so until the store is back.
   if (!options.takes_over) CO_TRY(Result<void>(warmed));
-  ErrorNotices notices(env::real_clock(), name, saying(options));
+  ErrorNotices notices(env::real_clock(), name, options.say);
   FileService service(loop, snapshot, packs, notices);
   const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
   MUST(co_await service.close());

@@ -6,6 +6,7 @@
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "async/unique_fd.h"
+#include "fuse/error_notices.h"
 #include "volume/pack_cache.h"
 #include "volume/volume.h"
 
@@ -14,11 +15,11 @@ namespace runnel::fuse {
 struct ServeOptions {
   std::string version;  // Of the volume.
   std::string folder;   // Where it is mounted: by it a process that takes over knows the session.
-  async::UniqueFd connection;                   // Of the mount, to the kernel.
-  std::string first_message;                    // That the kernel has sent over it.
-  bool takes_over = false;                      // From a process that has died.
-  std::function<void()> serving;                // Called once requests are answered.
-  std::function<void(const std::string&)> say;  // Why a request failed; empty: nobody hears.
+  async::UniqueFd connection;     // Of the mount, to the kernel.
+  std::string first_message;      // That the kernel has sent over it.
+  bool takes_over = false;        // From a process that has died.
+  std::function<void()> serving;  // Called once requests are answered.
+  ErrorNotices::Say say;          // Why requests failed; empty: nobody hears.
 };
 
 // Answers the requests of a mount until it is no more, with what `packs` has of the volume. The

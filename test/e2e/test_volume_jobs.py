@@ -15,6 +15,7 @@ from conftest import BINARY, kill
 from test_mount import ASKS_AGAIN, Mounts, forget, is_mounted
 from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import tree
+from test_volume_fsck import flip
 
 pytestmark = [
     pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="this machine has no /dev/fuse"),
@@ -131,6 +132,38 @@ def test_an_attempt_whose_mount_died_is_tried_again_over_another(runnel, mounts,
     assert len(runnel.json("show", job, "--task", "0")["attempts"]) == 2
     assert [line for line in output(runnel, job) if "one" in line or "two" in line] == ["one", "one", "two"]
     runnel.until(lambda: unused(runnel, version))
+
+
+@pytest.mark.parametrize("holder", ["ends its mount", "stands still"])
+def test_damage_is_told_with_the_attempt_and_the_next_one_reads_what_was_mended(runnel, mounts, tmp_path, holder):
+    content = os.urandom(3000)
+    source = tree(tmp_path / "source", {"bytes": content})
+    runnel.run("volume", "create", "data")
+    version = runnel.run("volume", "put", source, "data").strip()
+    [pack] = (runnel.home / "volumes/data/p").iterdir()
+    flip(pack, pack.read_bytes().index(content) + 100)
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\n"
+                    "run: 'cmp $RUNNEL_VOLUME_DATA/bytes %s/bytes && exit; while [ ! -e %s ]; do sleep 0.05; done; exit 7'\n"
+                    % (source, gate))
+    place = place_of(runnel, version)
+    runnel.until(lambda: (place / "damaged").exists())
+    [pid] = holders(place)
+    if holder == "stands still":
+        os.kill(int(pid), signal.SIGSTOP)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "FAILED"
+    for words in (["explain", job], ["show", job, "--task", "0"]):
+        said = runnel.run(*words)
+        assert f"volume data@{version} could not be read whole: " in said, said
+        assert "runnel volume fsck data" in said
+    if holder == "ends its mount":
+        runnel.until(lambda: not place.exists(), timeout=LINGER_S / 2)
+    runnel.run("volume", "fsck", "--repair", "data", code=1)
+    assert runnel.run("volume", "put", source, "data").strip() == version
+    runnel.run("retry", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("explain", job)
+    kill(int(pid), signal.SIGCONT)
 
 
 def test_a_dead_mount_goes_with_the_job_that_used_it(runnel, mounts, tmp_path):

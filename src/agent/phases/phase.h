@@ -38,9 +38,9 @@ struct Workplace {
 //           left. undo() takes back what prepare() made or half made of an attempt that will not
 //           begin or has ended, in this life or an earlier one, and may be called again. Both CHECK
 //           that the order calls for the phase.
-// Threads:  prepare(), undo() and sweep() block, on a thread that is left alone when it stands
-//           still for too long: so a phase holds nothing that changes. All else is called on the
-//           loop.
+// Threads:  prepare(), undo(), likely_cause() and sweep() block, on a thread that is left alone
+//           when it stands still for too long: so a phase holds nothing that changes. All else is
+//           called on the loop.
 // Why:      what an attempt needs differs and grows; each part has one place for how it is made and
 //           tried again, and none can block the loop.
 class Phase {
@@ -78,6 +78,9 @@ class Phase {
   virtual Result<void> undo(const NodeId&, const model::StartOrder&, PathTrail&) const {
     return {};
   }
+  // What an attempt that began then, and has failed, may have failed by: a sentence; empty: nothing
+  // is known.
+  virtual std::string likely_cause(const model::StartOrder&, Time) const { return {}; }
   // Where parts may lie of which no record is left; none: there are none.
   virtual std::optional<std::string> swept_folder() const { return std::nullopt; }
   // Takes away those that nobody uses. Called now and then.

@@ -118,9 +118,15 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
                                         Readiness so_far, PathTrail& trail) const {
   const model::VolumeUse& use = only_one(order);
   const Environment environment = TRY(environment_for(node, order));
-  const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
-  TRY(mounts_.add(use, {node, order.attempt}));
+  const std::string place = mounts_.place_of(use);
+  const std::string tree = UsedMounts::tree_of(place);
   trail.follow(tree);
+  // The volume may have been repaired since: the version is at other places then.
+  if (UsedMounts::is_damaged(place)) {
+    TRY(mounts_.remove(use, {node, order.attempt}));
+    (void)end_unused(place);
+  }
+  TRY(mounts_.add(use, {node, order.attempt}));
   Result<void> shown = show(use, environment);
   if (!shown.ok()) {
     Error error = std::move(shown).error();
@@ -204,11 +210,21 @@ Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& ord
   return end_unserved(place);
 }
 
+std::string VolumesPhase::likely_cause(const model::StartOrder& order, Time begun) const {
+  const model::VolumeUse& use = only_one(order);
+  const std::optional<std::string> noted = UsedMounts::noted(mounts_.place_of(use), begun);
+  return noted ? "volume " + target_of(use) + " could not be read whole: " + *noted : "";
+}
+
 // A mount that is served ends by its holder, once unused for a while; without one, here.
 Result<void> VolumesPhase::end_unserved(const std::string& place) const {
   if (!env::exists(place) || TRY(UsedMounts::is_used(place))) return {};
+  if (shown_in(place) == Shown::kMount && UsedMounts::is_held(place)) return {};
+  return end_unused(place);
+}
+
+Result<void> VolumesPhase::end_unused(const std::string& place) const {
   const Shown shown = shown_in(place);
-  if (shown == Shown::kMount && UsedMounts::is_held(place)) return {};
   // Under the lock of all uses: who begins to use it meanwhile does so before or after.
   const auto end = [&]() -> Result<void> {
     std::vector<std::string> unmount{"umount", UsedMounts::tree_of(place)};

@@ -48,6 +48,8 @@ class VolumesPhase final : public Phase {
                             PathTrail& trail) const override;
   Result<void> undo(const NodeId& node, const model::StartOrder& order,
                     PathTrail& trail) const override;
+  // What readers of its mount could not have.
+  std::string likely_cause(const model::StartOrder& order, Time begun) const override;
   std::optional<std::string> swept_folder() const override { return mounts_.folder(); }
   Result<void> sweep(PathTrail& trail) const override;
 
@@ -63,6 +65,7 @@ class VolumesPhase final : public Phase {
   Result<void> run(const std::vector<std::string>& words, const Environment& environment,
                    Duration within) const;
   Result<void> end_unserved(const std::string& place) const;
+  Result<void> end_unused(const std::string& place) const;
 
   const UsedMounts mounts_;
   const std::vector<std::string> command_;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/remove_tree.h"
@@ -68,6 +69,27 @@ TEST_F(VolumesPhaseTest, MountsAVersionAndNamesItsFolder) {
                          "/tree --store file:///volumes --detach --while-used " + place_ +
                          " -o json \n");
   EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
+}
+
+// Another attempt may begin after a repair, and reads nothing of what was mounted before it.
+TEST_F(VolumesPhaseTest, APlaceThatHasMetDamageIsMadeAnewOnceNobodyUsesIt) {
+  MUST(prepare("/no/such/device"));
+  const Time begun = env::real_clock().wall();
+  EXPECT_EQ(phase("/dev/null").likely_cause(order_, begun), "");
+  MUST(UsedMounts::note(place_, UsedMounts::ReadFailure::kDamaged, "a pack"));
+  EXPECT_EQ(phase("/dev/null").likely_cause(order_, begun),
+            "volume fashion@0123456789abcdef could not be read whole: a pack");
+  order_.attempt.attempt = AttemptNumber(2);
+  MUST(prepare("/no/such/device"));
+  EXPECT_TRUE(UsedMounts::is_damaged(place_)) << "the first attempt uses it";
+  for (const int attempt : {1, 2}) {
+    order_.attempt.attempt = AttemptNumber(attempt);
+    MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+  }
+  answer_with("mkdir -p $3; echo mended > $3/file");
+  MUST(prepare("/no/such/device"));
+  EXPECT_FALSE(UsedMounts::is_damaged(place_));
+  EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), "mended\n");
 }
 
 TEST_F(VolumesPhaseTest, CopiesItWhereNothingCanBeMounted) {
