@@ -39,6 +39,7 @@ def parsed():
     options.add_argument("--random-reads", type=int, default=1_000)
     options.add_argument("--handle-seconds", type=int, default=60)
     options.add_argument("--entries", type=int, default=1_000_000)
+    options.add_argument("--cpu", type=int, help="one processor for readers and mounts, as the floors were measured; the store has all")
     given = options.parse_args()
     given.prepared = set()
     return given
@@ -50,9 +51,13 @@ def main():
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     figures.say(f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, commit {commit}, "
                 f"load {os.getloadavg()[0]:.1f}, {given.rounds} rounds")
+    processors = os.sched_getaffinity(0)
     for name in given.only.split(","):
+        os.sched_setaffinity(0, processors)
         with tempfile.TemporaryDirectory(prefix="runnel-volume-", dir=ROOT / "build") as work, \
                 StoreLab(pathlib.Path(work)) as lab:
+            if given.cpu is not None:
+                os.sched_setaffinity(0, {given.cpu})
             TABLES[name](lab, figures, given).run()
             given.prepared.clear()
     figures.say(f"\nload at the end {os.getloadavg()[0]:.1f}")
