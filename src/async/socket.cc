@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,12 +12,15 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "env/files.h"
 
 namespace runnel::async {
 
@@ -75,12 +79,36 @@ bool means_nobody(int errno_value) {
   return errno_value == ENOENT || errno_value == ECONNREFUSED || errno_value == ENOTDIR;
 }
 
+constexpr std::string_view kFreshName = ".socket-";
+
+// With the slash; empty for one that is relative.
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
 // A name in the same folder that nobody else uses: it also tells our socket from another's later.
 std::string fresh_name_beside(const std::string& path) {
   static std::atomic<unsigned> count{0};
-  std::size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  return folder + ".socket-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  return folder_of(path) + std::string(kFreshName) + std::to_string(::getpid()) + "-" +
+         std::to_string(++count);
+}
+
+// Such a name of a process that was killed before its socket had the one that it was for.
+bool is_left(const std::string& name) {
+  if (!name.starts_with(kFreshName)) return false;
+  pid_t maker = 0;
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + kFreshName.size(), end, maker);
+  const bool is_one = error == std::errc() && rest != end && *rest == '-' && maker > 0;
+  return is_one && ::kill(maker, 0) != 0 && errno == ESRCH;
+}
+
+// What cannot be removed is in nobody's way.
+void remove_left_beside(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const auto names = env::list_directory(folder.empty() ? "." : folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (is_left(name)) ::unlink((folder + name).c_str());
+  }
 }
 
 // The file that a dead server left may be replaced; anything else at that place may not.
@@ -158,6 +186,7 @@ Result<void> switch_on(int descriptor, int level, int option) {
 Result<UniqueFd> listen_unix(const std::string& path) {
   TRY(unix_address(path));  // The name itself must be one that clients can reach.
   TRY(check_replaceable(path));
+  remove_left_beside(path);
   // Bound under another name and renamed, so that no client finds a file without a listener.
   std::string fresh = fresh_name_beside(path);
   ::unlink(fresh.c_str());

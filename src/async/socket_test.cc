@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -80,6 +81,21 @@ TEST_F(SocketTest, ALiveServerIsAConflictAndADeadOnesFileIsReplaced) {
   EXPECT_TRUE(fs::exists(path()));
   UniqueFd third = MUST(listen_unix(path()));
   EXPECT_TRUE(connect_unix(path()).ok());
+}
+
+TEST_F(SocketTest, WhatAKilledServerLeftBesideGoes) {
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(dead, nullptr, 0), dead);
+  const std::string left = path(".socket-" + std::to_string(dead) + "-1");
+  const std::string living = path(".socket-" + std::to_string(::getpid()) + "-99");
+  for (const std::string& name : {left, living, path(".socket-" + std::to_string(dead))}) {
+    std::ofstream(name) << "text";
+  }
+  MUST(listen_unix(path()));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(living));
+  EXPECT_TRUE(fs::exists(path(".socket-" + std::to_string(dead)))) << "no name of ours";
 }
 
 TEST_F(SocketTest, AFileThatIsNoSocketIsLeftAlone) {
