@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "env/testing/temporary_directory.h"
+#include "volume/fetch_plan.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
@@ -48,16 +49,23 @@ TEST_F(WarmUpTest, WhatComesTakesThePlaceOfNothingThatIsWanted) {
   EXPECT_EQ(again.bytes, all.bytes);
 }
 
+// Each of the few lies between two others of the pack, which are longer than what is fetched with it.
 TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
+  Contents all;
+  Contents few;
   for (int number = 0; number < 1'700; ++number) {
-    const std::string name = std::to_string(number);
-    data_.put({{name, testing::noise(100, static_cast<std::uint64_t>(number))}});
+    const std::string name = std::to_string(10'000 + number);
+    const auto seed = static_cast<std::uint64_t>(number);
+    all["all/" + name + "/between"] = testing::noise(kFetchGapMax + 1'000, 10'000 + seed);
+    all["all/" + name + "/few"] = few["few/" + name] = testing::noise(100, seed);
   }
-  const Error error = try_warm_up("", Bytes::mebi(128)).error();
+  data_.put(all);
+  data_.put(few);
+  const Error error = try_warm_up("few", Bytes::mebi(128)).error();
   EXPECT_EQ(error.code, Errc::kInvalid);
   EXPECT_EQ(error.field, "cache-size");
-  EXPECT_EQ(warm_up("", Bytes::mebi(256)).files, 1'700);
-  EXPECT_EQ(warm_up("", Bytes::mebi(256)).fetched, 0);
+  EXPECT_EQ(warm_up("few", Bytes::mebi(256)).files, 1'700);
+  EXPECT_EQ(warm_up("few", Bytes::mebi(256)).fetched, 0);
 }
 
 TEST_F(WarmUpTest, CountsWhatFilesShareOnce) {
