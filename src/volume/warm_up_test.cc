@@ -49,7 +49,7 @@ TEST_F(WarmUpTest, WhatComesTakesThePlaceOfNothingThatIsWanted) {
   EXPECT_EQ(again.bytes, all.bytes);
 }
 
-// Each of the few lies between two others of the pack, which are longer than what is fetched with it.
+// Each of the few lies between two others of the pack, too long to be fetched with it.
 TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
   Contents all;
   Contents few;
