@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +20,7 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "env/process.h"
 
 namespace runnel::async {
 
@@ -98,7 +98,7 @@ bool is_left(const std::string& name) {
   const char* const end = name.data() + name.size();
   const auto [rest, error] = std::from_chars(name.data() + kFreshName.size(), end, maker);
   const bool is_one = error == std::errc() && rest != end && *rest == '-' && maker > 0;
-  return is_one && ::kill(maker, 0) != 0 && errno == ESRCH;
+  return is_one && !env::process_runs(maker);
 }
 
 // What cannot be removed is in nobody's way.

@@ -2,9 +2,12 @@
 
 #include "cli/printable.h"
 #include "env/clock.h"
+#include "fuse/error_notices.h"
 #include "fuse/mount_point.h"
 
 namespace runnel::cli {
+
+static_assert(agent::UsedMounts::kSaidEvery == fuse::ErrorNotices::kQuiet);
 
 // What is noted there is of a mount before this one.
 MountOfAttempts::MountOfAttempts(const home::Home& home, std::string place)

@@ -6,14 +6,6 @@
 #include "base/check.h"
 
 namespace runnel::fuse {
-namespace {
-
-Error server_gone() {
-  return Error(Errc::kUnavailable, "the server of mounts has ended meanwhile")
-      .with_hint("run it again");
-}
-
-}  // namespace
 
 Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
                                                   const MountRequest& request,
@@ -24,8 +16,7 @@ Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
   if (is_nobody) return std::optional<volume::WarmUp>();
   const async::UniqueFd server = TRY(std::move(connected));
   if (::fcntl(server.get(), F_SETFL, 0) != 0) return errno_error("wait for a warm-up", errno);
-  const Result<void> sent = send_warm_up(server.get(), request);
-  if (!sent.ok()) return sent.error().code == Errc::kUnavailable ? server_gone() : sent.error();
+  TRY(send_warm_up(server.get(), request));
   volume::WarmUp done;
   while (const std::optional<MountNews> news = receive_news(server.get())) {
     if (news->kind == MountNews::Kind::kEnded) return std::optional(done);

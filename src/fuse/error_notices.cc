@@ -10,12 +10,17 @@ void ErrorNotices::tell(const Error& error) {
   if (!say_) return;
   const std::string sentence = sentence_of(error);
   if (!remember(sentence)) return;
-  say_(sentence + unsaid_text(), error.code);
+  say_(sentence + unsaid_text(), is_damage(error));
+}
+
+// What a version needs and its store has not is as damaged as what has changed.
+bool ErrorNotices::is_damage(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
 }
 
 // Whoever reads a chunk knows no volume's name.
 std::string ErrorNotices::sentence_of(Error error) const {
-  if (error.code == Errc::kCorrupt || error.code == Errc::kNotFound) {
+  if (is_damage(error)) {
     error.with_hint("see all that is damaged: runnel volume fsck " + volume_);
   }
   return error.to_string();

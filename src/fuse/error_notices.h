@@ -25,7 +25,8 @@ class ErrorNotices {
   static constexpr Duration kQuiet = Duration::seconds(60);
   static constexpr std::size_t kSentencesMax = 64;
 
-  using Say = std::function<void(const std::string& sentence, Errc cause)>;
+  // `is_damage`: whoever reads the same again gets the same, until the volume is repaired.
+  using Say = std::function<void(const std::string& sentence, bool is_damage)>;
   // Of a mount of a volume. `say` may be empty: then nothing is said.
   ErrorNotices(const env::Clock& clock, std::string volume, Say say)
       : clock_(clock), volume_(std::move(volume)), say_(std::move(say)) {}
@@ -33,6 +34,7 @@ class ErrorNotices {
   void tell(const Error& error);
 
  private:
+  static bool is_damage(const Error& error);
   std::string sentence_of(Error error) const;
   bool remember(const std::string& sentence);
   std::string unsaid_text();

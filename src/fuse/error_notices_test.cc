@@ -17,7 +17,7 @@ class ErrorNoticesTest : public ::testing::Test {
   env::testing::ManualClock clock_;
   std::vector<std::string> heard_;
   ErrorNotices notices_{clock_, "data",
-                        [this](const std::string& text, Errc) { heard_.push_back(text); }};
+                        [this](const std::string& text, bool) { heard_.push_back(text); }};
 };
 
 TEST_F(ErrorNoticesTest, SaysACauseOnceInAWhile) {

@@ -135,7 +135,7 @@ Result<void> send_whole(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return Error(Errc::kUnavailable, "the server of mounts is gone");
+    if (sent <= 0) return server_gone();
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return {};
@@ -195,7 +195,7 @@ Result<void> send_request(int socket, const MountRequest& request, const HandedM
   Control control;
   if (mount != nullptr) attach(message, control, *mount);
   if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(length.size())) {
-    return Error(Errc::kUnavailable, "the server of mounts is gone");
+    return server_gone();
   }
   return send_whole(socket, text);
 }
@@ -252,6 +252,11 @@ Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::St
 }
 
 }  // namespace
+
+Error server_gone() {
+  return Error(Errc::kUnavailable, "the server of mounts has ended meanwhile")
+      .with_hint("run it again");
+}
 
 Result<void> send_mount(int socket, const HandedMount& mount) {
   return send_request(socket, mount.request, &mount);

@@ -44,7 +44,10 @@ struct HandedMount {
   async::UniqueFd first_message;  // A file with what the kernel has sent over it.
 };
 
-// Sends both over a Unix socket, at once. Blocks for as long as the other end reads.
+// kUnavailable: what asks of a server is told when that ends.
+Error server_gone();
+// Sends both over a Unix socket, at once. Blocks for as long as the other end reads. Else
+// server_gone(), or kInvalid for a request that is too long.
 Result<void> send_mount(int socket, const HandedMount& mount);
 // Sends one that needs no descriptors.
 Result<void> send_warm_up(int socket, const MountRequest& request);

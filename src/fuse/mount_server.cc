@@ -190,8 +190,8 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.connection = std::move(mount.connection);
   options.first_message = CO_TRY(bytes_of(mount.first_message));
   options.takes_over = request.takes_over;
-  options.say = [this, connection, &request](const std::string& sentence, Errc cause) {
-    tell_error(connection, request, sentence, cause);
+  options.say = [this, connection, &request](const std::string& sentence, bool is_damage) {
+    tell_error(connection, request, sentence, is_damage);
   };
   options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
   volume::PackCache* const packs =
@@ -203,10 +203,9 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
 }
 
 void MountServer::tell_error(int connection, const MountRequest& request,
-                             const std::string& sentence, Errc cause) const {
+                             const std::string& sentence, bool is_damage) const {
   say_(request.folder + ": a request failed: " + sentence);
   if (!request.hears_errors) return;
-  const bool is_damage = cause == Errc::kCorrupt || cause == Errc::kNotFound;
   send_news(connection,
             {is_damage ? MountNews::Kind::kDamaged : MountNews::Kind::kUnread, sentence});
 }

@@ -48,7 +48,7 @@ class MountServer {
   Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
   Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
   void tell_error(int connection, const MountRequest& request, const std::string& sentence,
-                  Errc cause) const;
+                  bool is_damage) const;
   Async<void> warm_up(int connection, const MountRequest& request, volume::Volume& volume);
   Async<volume::WarmUp> warm_up_for(int connection, MountRequest request, volume::Volume& volume,
                                     volume::DiskCache& cache);

@@ -52,10 +52,10 @@ Result<void> go_on_with(const std::string& part) {
 
 std::string target_of(const model::VolumeUse& use) { return use.volume + "@" + use.version; }
 
-enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
+}  // namespace
 
 // Looks at the folder of a version's files.
-Shown shown_in(const std::string& place) {
+VolumesPhase::Shown VolumesPhase::shown_in(const std::string& place) {
   const std::string tree = UsedMounts::tree_of(place);
   const std::vector<std::string> mounts = mounted_places();
   if (std::find(mounts.begin(), mounts.end(), tree) != mounts.end()) {
@@ -65,6 +65,8 @@ Shown shown_in(const std::string& place) {
   const bool has_files = names.ok() && !names->empty();
   return has_files && UsedMounts::is_copy(place) ? Shown::kCopy : Shown::kNothing;
 }
+
+namespace {
 
 // What a command that failed has said of it, as `-o json` has it.
 Error told_error(const std::string& command, const env::Finished& finished) {
@@ -124,7 +126,7 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
   // The volume may have been repaired since: the version is at other places then.
   if (UsedMounts::is_damaged(place)) {
     TRY(mounts_.remove(use, {node, order.attempt}));
-    (void)end_unused(place);
+    (void)end_unused(place, shown_in(place));
   }
   TRY(mounts_.add(use, {node, order.attempt}));
   Result<void> shown = show(use, environment);
@@ -219,12 +221,12 @@ std::string VolumesPhase::likely_cause(const model::StartOrder& order, Time begu
 // A mount that is served ends by its holder, once unused for a while; without one, here.
 Result<void> VolumesPhase::end_unserved(const std::string& place) const {
   if (!env::exists(place) || TRY(UsedMounts::is_used(place))) return {};
-  if (shown_in(place) == Shown::kMount && UsedMounts::is_held(place)) return {};
-  return end_unused(place);
+  const Shown shown = shown_in(place);
+  if (shown == Shown::kMount && UsedMounts::is_held(place)) return {};
+  return end_unused(place, shown);
 }
 
-Result<void> VolumesPhase::end_unused(const std::string& place) const {
-  const Shown shown = shown_in(place);
+Result<void> VolumesPhase::end_unused(const std::string& place, Shown shown) const {
   // Under the lock of all uses: who begins to use it meanwhile does so before or after.
   const auto end = [&]() -> Result<void> {
     std::vector<std::string> unmount{"umount", UsedMounts::tree_of(place)};

@@ -64,8 +64,10 @@ class VolumesPhase final : public Phase {
   Result<void> copy(const model::VolumeUse& use, const Environment& environment) const;
   Result<void> run(const std::vector<std::string>& words, const Environment& environment,
                    Duration within) const;
+  enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
+  static Shown shown_in(const std::string& place);
   Result<void> end_unserved(const std::string& place) const;
-  Result<void> end_unused(const std::string& place) const;
+  Result<void> end_unused(const std::string& place, Shown shown) const;
 
   const UsedMounts mounts_;
   const std::vector<std::string> command_;
