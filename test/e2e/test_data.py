@@ -555,6 +555,20 @@ def test_without_fsspec_it_says_what_is_missing():
     assert run_script("import sys, runnel.data; print('fsspec' in sys.modules)") == "False\n"
 
 
+def test_fsspec_of_any_environment_knows_the_urls_of_volumes(runnel):
+    subprocess.run(["/usr/bin/env", "python3", "-m", "venv", "--without-pip", runnel.work / "own"], check=True)
+    theirs = next((runnel.work / "own/lib").glob("python3*/site-packages"))
+    fsspec = next((ROOT / ".venv/lib").glob("python3*/site-packages/fsspec"))
+    (theirs / "fsspec").symlink_to(fsspec)
+    (runnel.work / "files").mkdir()
+    (runnel.work / "files/a").write_text("1\n")
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", runnel.work / "files", "data")
+    (runnel.work / "read.py").write_text("import fsspec; print(fsspec.open('runnel://data/a').open().read())")
+    env = {name: value for name, value in runnel.env.items() if name != "PYTHONPATH"}
+    assert runnel.run("run", "--", "own/bin/python", "read.py", env=env) == "b'1\\n'\n"
+
+
 # --- The shared library itself.
 
 
