@@ -26,6 +26,7 @@ runnel_module(agent   6 EDGES base env json hash async model extract node output
 runnel_module(control 5 EDGES base env json hash async model http node spec store search brain)
 runnel_module(volume  5 EDGES base env json hash async model object)
 runnel_module(fuse    6 EDGES base env json hash async model object volume)
+runnel_module(writing 6 EDGES base env hash async volume)
 runnel_module(sim     6 EDGES base env json hash async model node sched search store brain control)
 runnel_module(volume_sim 6 EDGES base env hash async object volume)
 runnel_module(home    7 EDGES base env json async model http object spec store output runner agent control)

@@ -9,9 +9,11 @@ from .source import Source, Violation
 
 # The seams to the operating system: env, and files that start with these paths. The runner writes output; a store in a
 # folder has descriptors of its own, to read ranges and to give a file its name only where none is; so has a put, which
-# reads files part by part and looks whether they changed meanwhile, and a get, which gives them their modes and times.
+# reads files part by part and looks whether they changed meanwhile, a get, which gives them their modes and times, and
+# a log of writes, which is written and synced in place.
 _SEAMS = ("src/runner", "src/output/open_file", "src/output/job_output", "src/object/local/object_folder",
-          "src/volume/source_tree", "src/volume/target_tree", "src/volume/tar_reader", "src/volume/folder_bench")
+          "src/volume/source_tree", "src/volume/target_tree", "src/volume/tar_reader", "src/volume/folder_bench",
+          "src/writing/log_folder")
 _ENV = ("env",)
 _CALL = r"(?<![\w.>:])(?:std::|::)?"
 
