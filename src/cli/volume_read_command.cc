@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "cli/commands.h"
@@ -33,6 +34,13 @@ Result<Opened> open_target(const Arguments& arguments, const home::Home& home) {
   return Opened{std::move(client), std::move(opened), std::move(snapshot), target.path};
 }
 
+// Up to the year 9999: somebody else's index may say anything.
+std::string changed_text(const volume::Node& node) {
+  constexpr std::int64_t kSecondsMax = 253'402'300'799;
+  const std::int64_t seconds = std::clamp(node.changed, -kSecondsMax, kSecondsMax);
+  return rfc3339(Time::from_millis(seconds * 1'000));
+}
+
 std::string mode_text(const volume::Node& node) {
   constexpr std::string_view kBits = "rwxrwxrwx";
   std::string text(1, node.kind == volume::NodeKind::kFolder ? 'd'
@@ -53,7 +61,7 @@ json::Value node_document(const std::string& name, const volume::Node& node) {
   value.set("kind", json::Value::text(kind));
   value.set("mode", json::Value::integer(node.mode));
   value.set("bytes", json::Value::integer(static_cast<std::int64_t>(node.size)));
-  value.set("changed", json::Value::text(rfc3339(Time::from_millis(node.changed * 1'000))));
+  value.set("changed", json::Value::text(changed_text(node)));
   if (node.kind == volume::NodeKind::kLink) value.set("target", json::Value::text(node.target));
   return value;
 }
@@ -69,8 +77,8 @@ class Listing {
       all_.push_back(node_document(name, node));
     } else if (long_) {
       const std::string target = node.kind == volume::NodeKind::kLink ? " -> " + node.target : "";
-      table_.add({mode_text(node), std::to_string(node.size),
-                  moment_text(rfc3339(Time::from_millis(node.changed * 1'000))), name + target});
+      table_.add({mode_text(node), std::to_string(node.size), moment_text(changed_text(node)),
+                  name + target});
     } else {
       text_ += printable(name) + (node.kind == volume::NodeKind::kFolder ? "/\n" : "\n");
     }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <utility>
 #include <vector>
 
@@ -214,6 +215,21 @@ void FileService::totals(Request request) {
 
 // --- Bytes.
 
+namespace {
+
+// The kernel takes IOV_MAX pieces at once, one of them libfuse's own. Chunks are longer than would
+// make more, but somebody else's index may say anything.
+std::vector<HeldBytes> few(std::vector<HeldBytes> pieces) {
+  if (pieces.size() < IOV_MAX) return pieces;
+  std::string whole;
+  for (const HeldBytes& piece : pieces) whole += piece.bytes;
+  std::vector<HeldBytes> one;
+  one.push_back(HeldBytes::of(std::move(whole)));
+  return one;
+}
+
+}  // namespace
+
 void FileService::read(Request request, Inode file, std::uint64_t offset, std::uint64_t length) {
   const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_read(waiting, file, offset, length));
@@ -221,7 +237,7 @@ void FileService::read(Request request, Inode file, std::uint64_t offset, std::u
 
 Async<void> FileService::answer_read(Waiting waiting, Inode file, std::uint64_t offset,
                                      std::uint64_t length) {
-  const std::vector<HeldBytes> pieces = CO_TRY(co_await files_.read(file, offset, length));
+  const std::vector<HeldBytes> pieces = few(CO_TRY(co_await files_.read(file, offset, length)));
   std::vector<iovec> all;
   all.reserve(pieces.size());
   for (const HeldBytes& piece : pieces) {

@@ -7,8 +7,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "async/together.h"
 #include "json/value.h"
 #include "model/fields.h"
+#include "volume/known_members.h"
 
 namespace runnel::model {
 
@@ -210,12 +209,6 @@ bool is_whole(const HandedMount& mount) {
   return has_none && !mount.request.cache.empty();
 }
 
-// The names of a record's members.
-struct Names {
-  std::set<std::string, std::less<>> all;
-  void operator()(std::string_view name, const auto&...) { all.emplace(name); }
-};
-
 Error later_format(std::int64_t format) {
   return Error(Errc::kUnsupported, "a later build asks for the mount (format " +
                                        std::to_string(format) + ") than the one that serves the " +
@@ -226,11 +219,7 @@ Error later_format(std::int64_t format) {
 Result<MountRequest> parse_request(std::string_view text) {
   json::Value document = TRY(json::parse(text));
   if (!document.is_object()) return no_request();
-  Names known;
-  const MountRequest request;
-  model::Fields<MountRequest>::visit(known, request);
-  std::erase_if(document.as_object(),
-                [&known](const auto& member) { return !known.all.contains(member.first); });
+  volume::keep_known_members<MountRequest>(document);
   const json::Value* const format = document.find("format");
   const bool is_later =
       format != nullptr && format->is_int() && format->as_int() > MountRequest::kFormat;

@@ -184,6 +184,24 @@ TEST_F(ServeMountTest, ShowsNoSetUserId) {
   });
 }
 
+// The kernel takes 1,024 pieces at once: who reads more of them would never be answered.
+TEST_F(ServeMountTest, AFileOfManyShortPiecesIsRead) {
+  constexpr std::size_t kPieces = 5'000;
+  Volume volume = run(Volume::open(context(), "data"));
+  volume::Edit root = volume::Edit::folder();
+  volume::Node& file = root.entries["holes"].node;
+  file.size = kPieces;
+  for (std::size_t piece = 0; piece < kPieces; ++piece) {
+    file.extents.emplace_back();
+    file.extents.back().length = 1;
+  }
+  run(volume.publish(root, {}, 0, ""));
+  serve_while([this] {
+    EXPECT_EQ(env::read_file(folder_ + "/holes").value_or("unreadable"),
+              std::string(kPieces, '\0'));
+  });
+}
+
 TEST_F(ServeMountTest, OfAHeadThatWasSeenItIsServedAfterTwoRequestsInARow) {
   const volume::SeenHead seen = run(Volume::open(context(), "data")).seen_head();
   CountedRows rows(*loop_, store_);

@@ -259,6 +259,10 @@ TEST_P(ObjectStoreTest, ListsPageByPage) {
 TEST_P(ObjectStoreTest, RefusesKeysThatNotEveryStoreTakes) {
   for (const char* key : {"", "/a", "a/", "a//b", "a/../b", ".", "a b", "a\nb", ".runnel/x"}) {
     EXPECT_EQ(put(key, "1").error().code, Errc::kInvalid) << key;
+    EXPECT_EQ(get(key).error().code, Errc::kInvalid) << key;
+    EXPECT_EQ(run(store_.remove(key, {})).error().code, Errc::kInvalid) << key;
+    std::string into(1, '\0');
+    EXPECT_EQ(read(key, 0, into).error().code, Errc::kInvalid) << key;
   }
   EXPECT_EQ(put(std::string(901, 'a'), "1").error().code, Errc::kInvalid);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "async/worker.h"
 #include "base/check.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -18,6 +19,15 @@ Result<std::string> text_of(const std::string& path) {
 Result<AwsSettings> settings_now(const VariableOf& variable) {
   return aws_settings(variable, TRY(text_of(aws_config_path(variable))),
                       TRY(text_of(aws_credentials_path(variable))));
+}
+
+// They may lie in a home that a network does not answer for.
+Async<AwsSettings> settings_beside(async::EventLoop& loop, VariableOf variable) {
+  const auto worker = CO_TRY(async::Worker::create(loop, {.name = "aws-settings"}));
+  Result<AwsSettings> settings =
+      co_await worker->run([&variable] { return settings_now(variable); });
+  MUST(co_await worker->stop());
+  co_return settings;
 }
 
 }  // namespace
@@ -40,7 +50,7 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, e
       opened->take_folder(TRY(LocalStore::open(loop, url.path)), clock);
       break;
     case StoreUrl::Scheme::kS3:
-      TRY(opened->open_bucket(loop, clock, random, url, rule, variable));
+      TRY(opened->open_bucket(loop, clock, random, url, rule, TRY(settings_now(variable))));
       break;
   }
   return opened;
@@ -50,8 +60,12 @@ Async<std::unique_ptr<OpenedStore>> OpenedStore::open_beside(async::EventLoop& l
                                                              env::Clock& clock, env::Random& random,
                                                              StoreUrl url, KeyRule rule,
                                                              VariableOf variable) {
-  if (url.scheme == StoreUrl::Scheme::kS3) co_return open(loop, clock, random, url, rule, variable);
   auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
+  if (url.scheme == StoreUrl::Scheme::kS3) {
+    const AwsSettings settings = CO_TRY(co_await settings_beside(loop, variable));
+    CO_TRY(opened->open_bucket(loop, clock, random, url, rule, settings));
+    co_return opened;
+  }
   opened->take_folder(CO_TRY(co_await LocalStore::open_beside(loop, url.path)), clock);
   co_return opened;
 }
@@ -64,8 +78,7 @@ void OpenedStore::take_folder(std::unique_ptr<LocalStore> folder, env::Clock& cl
 // Each try is a request that costs money, so it is counted below the retries.
 Result<void> OpenedStore::open_bucket(async::EventLoop& loop, env::Clock& clock,
                                       env::Random& random, const StoreUrl& url, KeyRule rule,
-                                      const VariableOf& variable) {
-  const AwsSettings settings = TRY(settings_now(variable));
+                                      const AwsSettings& settings) {
   http::OutwardLimits limits;
   limits.ca_bundle = settings.ca_bundle;
   client_ = TRY(http::OutwardClient::create(loop, std::move(limits)));

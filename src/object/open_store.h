@@ -28,7 +28,8 @@ class OpenedStore {
                                                    env::Random& random, const StoreUrl& url,
                                                    KeyRule rule = KeyRule::kEveryStore,
                                                    const VariableOf& variable = own_variable);
-  // The same, where others have the loop, too: a folder is looked at on a thread.
+  // The same, where others have the loop, too: a folder, and the files of AWS, are looked at on a
+  // thread.
   static Async<std::unique_ptr<OpenedStore>> open_beside(async::EventLoop& loop, env::Clock& clock,
                                                          env::Random& random, StoreUrl url,
                                                          KeyRule rule, VariableOf variable);
@@ -46,7 +47,7 @@ class OpenedStore {
   OpenedStore() = default;
   void take_folder(std::unique_ptr<LocalStore> folder, env::Clock& clock);
   Result<void> open_bucket(async::EventLoop& loop, env::Clock& clock, env::Random& random,
-                           const StoreUrl& url, KeyRule rule, const VariableOf& variable);
+                           const StoreUrl& url, KeyRule rule, const AwsSettings& settings);
 
   std::unique_ptr<LocalStore> folder_;
   std::unique_ptr<http::OutwardClient> client_;

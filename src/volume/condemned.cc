@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "volume/object_id.h"
+
 namespace runnel::volume {
 namespace {
 
@@ -48,7 +50,7 @@ Result<Condemned> decode_condemned(std::string_view text) {
       const std::size_t blank = std::min(session.find(' '), session.size());
       const std::size_t pin = std::min(blank + 1, session.size());
       condemned.live.emplace(session.substr(0, blank), session.substr(pin));
-    } else if (line.starts_with(kKey)) {
+    } else if (line.starts_with(kKey) && is_object_key(line.substr(kKey.size()))) {
       condemned.keys.emplace(line.substr(kKey.size()));
     } else {
       return is_damaged();

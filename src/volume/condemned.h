@@ -32,7 +32,7 @@ inline constexpr std::int64_t kCondemnedBytesMax = 256 << 20;
 
 std::string condemned_key(std::string_view nonce);  // "g/..."
 std::string encode_condemned(const Condemned& condemned);
-// kCorrupt for what is no list of garbage.
+// kCorrupt for what is no list of garbage, or names what is no object of a volume.
 Result<Condemned> decode_condemned(std::string_view text);
 // `key`: with the volume's prefix. None: it is lost, or damaged.
 Async<std::optional<Condemned>> find_condemned(object::ObjectStore& store, std::string key,

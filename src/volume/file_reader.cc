@@ -184,8 +184,11 @@ Async<HeldBytes> FileReader::piece(Extent extent, std::optional<ObjectRange> wit
                                    std::uint64_t from, std::uint64_t until) {
   if (extent.is_hole()) co_return zeros(until - from);
   const Place place(extent.pack, extent.offset);
-  if (const HeldBytes* const known = decoded_.find(place))
+  const HeldBytes* const known = decoded_.find(place);
+  // Somebody else's index may say two things of a place.
+  if (known != nullptr && known->bytes.size() == extent.length) {
     co_return known->part(from, until - from);
+  }
   const ObjectRange wanted = checked_range(extent, from, until);
   HeldBytes stored = CO_TRY(co_await cache_.read(wanted, with.value_or(wanted)));
   Result<HeldBytes> part = part_of(extent, wanted, stored, from, until);

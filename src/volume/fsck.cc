@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kReadAtOnce = 64 << 20;
 constexpr std::size_t kListedAtOnce = 4'096;
 constexpr std::size_t kObjectsAtOnce = 1'024;
+constexpr int kLooksMax = 5;  // At a version that is packed anew meanwhile.
 
 bool is_damage(const Error& error) {
   return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
@@ -74,7 +75,7 @@ class Check {
     for (const auto& [name, place] : volume_.head().tags) places.push_back(place);
     std::set<std::string> seen;
     for (const VersionPlace& place : places) {
-      if (seen.insert(place.key).second) CO_TRY(co_await look_at(place));
+      if (seen.insert(place.key).second) CO_TRY(co_await look_until_it_stays(place));
     }
     if (!volume_.head().bases.empty()) CO_TRY(co_await look_at_promise());
     if (options_.repair && !bad_.empty()) co_return co_await forget();
@@ -93,15 +94,35 @@ class Check {
     co_return {};
   }
 
-  Async<void> look_at(const VersionPlace& place) {
+  // A gc beside it may drop a version, or pack it anew, and delete what is looked at: that is no
+  // damage.
+  Async<void> look_until_it_stays(VersionPlace place) {
+    for (int looks = 0; looks < kLooksMax; ++looks) {
+      const std::size_t damages = result_.damages.size();
+      const std::set<std::string> told = told_;
+      CO_TRY(co_await look_at(place));
+      if (result_.damages.size() == damages) break;
+      CO_TRY(co_await volume_.refresh());
+      if (volume_.head().holds(place.key)) break;
+      result_.damages.resize(damages);
+      told_ = told;
+      const VersionPlace* const now = volume_.head().find(place.version);
+      if (now == nullptr) co_return {};
+      place = *now;
+    }
     ++result_.versions;
+    co_return {};
+  }
+
+  Async<void> look_at(VersionPlace place) {
     version_ = place.version;
     Result<Manifest> manifest = co_await volume_.manifest_at(place);
     if (!manifest.ok()) co_return damaged("", manifest.error());
     CO_TRY(co_await look_at_manifest(place, encode_manifest(*manifest)));
     std::vector<Tree> trees{manifest->names, manifest->inodes};
     // Puts take chunks over from the newest version alone, so gc keeps no other's tree of them.
-    if (place == *volume_.head().newest()) trees.push_back(manifest->chunks);
+    const VersionPlace* const newest = volume_.head().newest();
+    if (newest != nullptr && place == *newest) trees.push_back(manifest->chunks);
     for (const Tree& tree : trees) {
       LostPages lost(pages_seen_);
       CO_TRY(co_await walk(pages_, tree, lost));
@@ -275,6 +296,7 @@ class Check {
   // The newest version keeps its files; a put that has what they should be stores it anew.
   Async<void> forget() {
     const std::int64_t base = volume_.head().generation;
+    if (volume_.head().newest() == nullptr) co_return {};
     Manifest manifest = CO_TRY(co_await volume_.manifest_at(*volume_.head().newest()));
     std::vector<Change> changes;
     for (auto& [key, value] :

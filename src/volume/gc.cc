@@ -22,12 +22,6 @@ constexpr int kAttemptsMax = 50;  // At condemning, while others swap the head.
 constexpr std::size_t kDeletesAtOnce = 32;
 constexpr std::size_t kShortList = 1'000;  // Keys, which take some 60 KB.
 
-// Of a kind of objects, "p/". What else lies there is somebody's: a volume may be called "p".
-bool is_name_of_ours(std::string_view kind, std::string_view name) {
-  if (kind == "g/") return number_of(name).ok();
-  return ObjectId::parse(name).ok();
-}
-
 class Collection {
  public:
   Collection(async::EventLoop& loop, env::Clock& clock, Volume& volume, GcOptions options,
@@ -180,7 +174,8 @@ class Collection {
       object::ListPage page = CO_TRY(co_await volume_.store().list(prefix + kind, after, stop_));
       for (const object::Listed& object : page.objects) {
         const std::string_view name = std::string_view(object.key).substr(prefix.size());
-        if (is_name_of_ours(kind, name.substr(kind.size()))) sizes[std::string(name)] = object.size;
+        // What else lies there is somebody's: a volume may be called "p".
+        if (is_object_key(name, kind)) sizes[std::string(name)] = object.size;
       }
       if (!page.more) co_return {};
       after = *std::move(page.more);
@@ -311,6 +306,8 @@ class Collection {
 
   Async<Compaction> compact_now(const Head& head) {
     Needs needs = CO_TRY(co_await find_needs(head));
+    // What a version needs that was published meanwhile is marked nowhere.
+    if (volume_.head().generation != head.generation) co_return Compaction();
     if (is_full_) needs.sizes.clear();  // No pack, but the tree of chunks is cut all the same.
     co_return co_await compact(volume_, needs.newest, needs.others, needs.sizes, stop_);
   }

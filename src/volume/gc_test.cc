@@ -12,7 +12,9 @@
 #include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
+#include "volume/fsck.h"
 #include "volume/tag.h"
+#include "volume/testing/disturbed_store.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
@@ -42,6 +44,13 @@ class GcTest : public ::testing::Test {
     options.wait = false;
     Volume volume = run(Volume::open(context(), "data"));
     return run(collect_garbage(*loop_, clock_, volume, options, {}));
+  }
+  Async<void> drop_old_versions() {
+    GcOptions options;
+    options.keep = Duration();
+    options.wait = false;
+    CO_TRY(co_await collect_garbage(*loop_, clock_, volume_, options, {}));
+    co_return {};
   }
   // What a head that has moved on by 64 versions has no more.
   void drop(const std::string& version) {
@@ -518,6 +527,19 @@ TEST_P(ReadOnlyStoreTest, IsReadWithoutASession) {
   EXPECT_FALSE(reader.has_session());
   MUST(loop_->block_on(reader.keep_session([] { return std::set<std::string>(); })));
   MUST(loop_->block_on(reader.end_session()));
+}
+
+// What it deletes is no damage to who looks at it at that moment.
+TEST_F(GcTest, AVersionThatIsDroppedWhileItIsCheckedIsNotDamaged) {
+  const std::string old = publish("one");
+  const std::string newest = publish("two");
+  testing::StoreWithAReader store(store_, "data/i/", [this] { return drop_old_versions(); });
+  Volume checked = run(Volume::open({store, env::real_clock(), env::real_random(), {}}, "data"));
+  const FsckResult result = run(check_volume(*loop_, checked, {}, {}));
+  EXPECT_TRUE(result.damages.empty()) << result.damages.front().what;
+  EXPECT_EQ(result.versions, 1);
+  EXPECT_EQ(checked.head().find(old), nullptr) << "the gc has dropped it";
+  EXPECT_EQ(result.newest, newest);
 }
 
 TEST_F(GcTest, TheNextOneFinishesWhatAKilledOneHasCondemned) {

@@ -5,8 +5,10 @@
 
 #include "json/read.h"
 #include "model/fields.h"
+#include "model/names.h"
 #include "volume/digits.h"
 #include "volume/manifest.h"
+#include "volume/object_id.h"
 
 namespace runnel::volume {
 
@@ -118,6 +120,10 @@ Error no_head(const Error& why) {
           "tells what its versions are: remove the place, and make the volume anew");
 }
 
+Error is_none(const std::string& text, const std::string& what) {
+  return {Errc::kCorrupt, "'" + text.substr(0, 100) + "' is no " + what};
+}
+
 Error needs_later(const std::string& what, std::int64_t format) {
   return Error(Errc::kUnsupported, what + " this volume needs a build that knows format " +
                                        std::to_string(format) + "; this one knows " +
@@ -146,16 +152,24 @@ Result<void> check_features(const json::Value& head) {
   return {};
 }
 
-// Somebody else's may say anything, and a version's id becomes part of the options of a mount.
-Result<void> check_versions(const Head& head) {
+// Somebody else's may say anything: a version's id becomes part of the options of a mount, and what
+// the keys name is read, or deleted, with the keys of whoever does so.
+Result<void> check_places(const Head& head) {
   std::vector<const VersionPlace*> places;
   places.reserve(head.recent.size() + head.tags.size() + head.clones.size());
   for (const VersionPlace& place : head.recent) places.push_back(&place);
   for (const auto& [name, place] : head.tags) places.push_back(&place);
   for (const auto& [name, clone] : head.clones) places.push_back(&clone.place);
   for (const VersionPlace* place : places) {
-    if (is_version_id(place->version)) continue;
-    return no_head(Error(Errc::kCorrupt, "'" + place->version.substr(0, 100) + "' is no version"));
+    if (!is_version_id(place->version)) return no_head(is_none(place->version, "version"));
+    if (!is_object_key(place->key, "v/")) return no_head(is_none(place->key, "manifest"));
+  }
+  for (const auto& [name, clone] : head.clones) {
+    if (!model::is_volume_name(name)) return no_head(is_none(name, "volume"));
+  }
+  const bool has_list = !head.condemned.empty();
+  if (has_list && !is_object_key(head.condemned, "g/")) {
+    return no_head(is_none(head.condemned, "list of garbage"));
   }
   return {};
 }
@@ -247,7 +261,7 @@ Result<Head> decode_head(std::string_view text) {
     head.clones.emplace(std::move(clone.name), Clone{std::move(clone.place), std::move(clone.nonce),
                                                      clone.made, clone.has_chunks});
   }
-  TRY(check_versions(head));
+  TRY(check_places(head));
   return head;
 }
 

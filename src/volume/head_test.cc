@@ -38,8 +38,11 @@ Head head() {
   made.generation = 3;
   made.manifest = encode_manifest(manifest());
   made.manifest_sha256 = hash::hex(hash::sha256(made.manifest));
-  made.recent = {{"bbbbbbbbbbbbbbbb", "v/b-1", 3}, {"aaaaaaaaaaaaaaaa", "v/a-1", 2}};
-  made.tags = {{"best", {"aaaaaaaaaaaaaaaa", "v/a-1", 2}}};
+  const std::string first(16, 'a');
+  const std::string second(16, 'b');
+  const VersionPlace earlier{first, manifest_key(first, "0000000000000001"), 2};
+  made.recent = {{second, manifest_key(second, "0000000000000001"), 3}, earlier};
+  made.tags = {{"best", earlier}};
   return made;
 }
 

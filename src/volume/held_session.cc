@@ -79,8 +79,12 @@ Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::st
 Async<std::optional<Session>> take_over_one(HeldSession::Context context, SessionRecord who,
                                             HeldSession::IsWanted is_wanted = {}) {
   const std::string prefix = prefix_of(context.head);
-  for (const std::string& key :
-       CO_TRY(co_await session_keys(context.store, prefix, context.stop))) {
+  const Result<std::vector<std::string>> keys =
+      co_await session_keys(context.store, prefix, context.stop);
+  // Keys that may not list have none to go on with.
+  const bool may_not = !keys.ok() && keys.error().code == Errc::kDenied;
+  if (may_not) co_return std::optional<Session>();
+  for (const std::string& key : CO_TRY(Result<std::vector<std::string>>(keys))) {
     const Result<object::Object> there =
         co_await context.store.get(key, kSessionBytesMax, context.stop);
     if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
@@ -199,6 +203,7 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   if (head.collections == known && is_same_list) co_return known;
   // One without a list is of a volume that is gone.
   if (head.condemned.empty()) co_return session_.is_lost();
+  const std::optional<std::string> before = looked_at_;
   const std::optional<Condemned> list =
       CO_TRY(co_await find_condemned(*store_, prefix_ + head.condemned, stop_));
   if (!list) {
@@ -207,10 +212,12 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
   const Condemned& last = *list;
-  if (last.has_live(session_.tag(), session_.record().pin)) {
-    looked_at_ = head.condemned;
-    co_return head.collections;
-  }
+  // Unless a beat has looked at a later one meanwhile.
+  const auto has_looked = [this, &before, &head] {
+    if (looked_at_ == before) looked_at_ = head.condemned;
+    return head.collections;
+  };
+  if (last.has_live(session_.tag(), session_.record().pin)) co_return has_looked();
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.
   if (head.collections != known + 1) co_return session_.is_lost();
@@ -218,8 +225,7 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   used.insert(session_.record().pin);
   const auto is_condemned = [&](const std::string& key) { return last.keys.contains(key); };
   if (std::any_of(used.begin(), used.end(), is_condemned)) co_return session_.is_lost();
-  looked_at_ = head.condemned;
-  co_return head.collections;
+  co_return has_looked();
 }
 
 Async<void> HeldSession::keep(KeysInUse keys) {

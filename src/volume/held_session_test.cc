@@ -18,22 +18,7 @@ namespace runnel::volume {
 namespace {
 
 using testing::MemoryVolume;
-
-// Does something at the moment when an object is read for the first time.
-class StoreWithAReader final : public object::ForwardingStore {
- public:
-  StoreWithAReader(object::ObjectStore& inner, std::string key, std::function<Async<void>()> work)
-      : ForwardingStore(inner), key_(std::move(key)), work_(std::move(work)) {}
-  Async<object::Object> get(std::string key, std::int64_t most, async::StopToken stop) override {
-    const auto work = key == key_ ? std::exchange(work_, {}) : nullptr;
-    if (work) CO_TRY(co_await work());
-    co_return co_await inner().get(std::move(key), most, std::move(stop));
-  }
-
- private:
-  const std::string key_;
-  std::function<Async<void>()> work_;
-};
+using testing::StoreWithAReader;
 
 // Answers a request for the head once something has happened, with the head of before.
 class StoreThatAnswersLate final : public object::ForwardingStore {
@@ -172,6 +157,49 @@ TEST_F(HeldSessionTest, WhatAReaderHasTakenOverItKeepsThoughTheStoreFails) {
   Volume volume = open(store);
   EXPECT_TRUE(data_.run(volume.go_on_reading(next_mount(), place.version)).has_value());
   EXPECT_EQ(data_.objects("s/"), 1);
+}
+
+// As those of a policy that allows GetObject alone.
+class StoreThatListsNothing final : public object::ForwardingStore {
+ public:
+  explicit StoreThatListsNothing(object::ObjectStore& inner) : ForwardingStore(inner) {}
+  Async<object::ListPage> list(std::string prefix, std::string, async::StopToken) override {
+    co_return Error(Errc::kDenied, "may not list " + prefix);
+  }
+  Async<std::string> put(std::string key, object::Body, object::Condition,
+                         async::StopToken) override {
+    co_return Error(Errc::kDenied, "may not put " + key);
+  }
+};
+
+TEST_F(HeldSessionTest, KeysThatMayNotListGoOnWithNothing) {
+  const VersionPlace place = *data_.volume().head().newest();
+  leave_mount(place);
+  StoreThatListsNothing store(data_.store());
+  Volume volume = open(store);
+  EXPECT_FALSE(data_.run(volume.go_on_reading(next_mount(), place.version)).has_value());
+  EXPECT_EQ(data_.run(volume.begin_reading(next_mount(), place.version)).manifest().version,
+            place.version);
+}
+
+// As with keys that may not delete: what the work has done is done.
+TEST_F(HeldSessionTest, WorkThatIsDoneIsToldAsDoneThoughItsSessionCannotBeRemoved) {
+  class StoreThatKeepsAll final : public object::ForwardingStore {
+   public:
+    explicit StoreThatKeepsAll(object::ObjectStore& inner) : ForwardingStore(inner) {}
+    Async<void> remove(std::string key, async::StopToken) override {
+      co_return Error(Errc::kDenied, "may not remove " + key);
+    }
+  };
+  StoreThatKeepsAll store(data_.store());
+  Volume volume = open(store);
+  Edit root = Edit::folder();
+  root.entries["a"].gone = true;
+  const Manifest published = data_.run(volume.publish(root, {}, 0, ""));
+  EXPECT_EQ(published.version, open(data_.store()).head().newest()->version);
+  const PutResult put =
+      data_.run(put_tree(*data_.loop(), volume, testing::source_of_contents({{"b", "1"}}), {}, {}));
+  EXPECT_EQ(put.manifest.version, open(data_.store()).head().newest()->version);
 }
 
 // From a head that is older than the session, as of a backup.

@@ -9,10 +9,14 @@
 #include "env/files.h"
 #include "env/subprocess.h"
 #include "env/testing/temporary_directory.h"
+#include "volume/condemned.h"
+#include "volume/file_reader.h"
 #include "volume/folder_difference.h"
 #include "volume/fsck.h"
+#include "volume/gc.h"
 #include "volume/get.h"
 #include "volume/object_sink.h"
+#include "volume/pack_cache.h"
 #include "volume/put.h"
 #include "volume/rearrange.h"
 #include "volume/tar_sink.h"
@@ -160,6 +164,95 @@ TEST_F(HostileVolumeTest, APutKeepsNoSetUserId) {
   data_.run(
       put_tree(*data_.loop(), data_.volume(), MUST(SourceTree::open(place("source"))), {}, {}));
   EXPECT_EQ(data_.node("tool").mode, 0711U);
+}
+
+// What a list of garbage names is deleted, with the keys of whoever collects it.
+TEST_F(HostileVolumeTest, NoListOfGarbageLeadsOutOfTheVolume) {
+  const std::string list = condemned_key("0123456789abcdef");
+  for (const std::string& key : {std::string("../other/head"), std::string("p/../../other/head"),
+                                 std::string("head"), std::string("s/0123456789abcdef")}) {
+    MemoryVolume data(data_.loop());
+    data.put({{"a", "1"}});
+    data.store().objects()["other/head"] = {"another's", "1"};
+    data.store().objects()["data/" + list] = {"runnel condemned 1\nkey " + key + "\nend\n", "2"};
+    data.run(data.volume().change_head([&list](const Head& now) -> Result<Head> {
+      Head next = now;
+      next.condemned = list;
+      next.collections = 1;
+      return next;
+    }));
+    data.run(collect_garbage(*data.loop(), env::real_clock(), data.volume(), {}, {}));
+    EXPECT_TRUE(data.store().objects().contains("other/head")) << key;
+    EXPECT_EQ(data.content("a"), "1") << key;
+  }
+}
+
+TEST_F(HostileVolumeTest, NoHeadLeadsOutOfTheVolume) {
+  data_.put({{"a", "1"}});
+  const Head whole = data_.volume().head();
+  const auto refusal = [](const Head& head) { return decode_head(encode_head(head)).error().code; };
+  ASSERT_TRUE(decode_head(encode_head(whole)).ok());
+  Head head = whole;
+  head.condemned = "../other/head";
+  EXPECT_EQ(refusal(head), Errc::kCorrupt);
+  head = whole;
+  head.recent.front().key = "v/../../other/head";
+  EXPECT_EQ(refusal(head), Errc::kCorrupt);
+  head = whole;
+  head.tags["best"] = {whole.newest()->version, "p/0123456789abcdef-0123456789abcdef", 1};
+  EXPECT_EQ(refusal(head), Errc::kCorrupt);
+  head = whole;
+  head.clones["../other"] = {*whole.newest(), "nonce", true, true};
+  EXPECT_EQ(refusal(head), Errc::kCorrupt);
+}
+
+// One that says two things of the same place of a pack.
+TEST_F(HostileVolumeTest, AnIndexThatContradictsItselfGivesNoOtherBytes) {
+  const std::string honest(100, 'a');
+  data_.put({{"honest", honest}});
+  Edit root = Edit::folder();
+  Node& file = root.entries["other"].node;
+  file = data_.node("honest");
+  ASSERT_EQ(file.extents.size(), 1U);
+  ASSERT_EQ(file.extents.front().codec, Codec::kZstd);
+  file.extents.front().length = kChunkBytesMax;
+  file.size = kChunkBytesMax;
+  data_.run(data_.volume().publish(root, {}, 0, ""));
+  Snapshot snapshot = data_.run(data_.volume().snapshot("latest"));
+  PackCache cache(*data_.loop(), data_.volume().ranges(),
+                  {.memory = std::make_shared<ReaderMemory>(64 << 20)}, {});
+  {
+    FileReader reader(snapshot, cache);
+    const auto read = [&](const std::string& path, std::uint64_t offset) {
+      const Inode inode = data_.run(snapshot.at(path)).inode;
+      return data_.try_run(reader.read(inode, offset, 100));
+    };
+    EXPECT_EQ(MUST(read("honest", 0)).front().bytes, honest);
+    EXPECT_EQ(read("other", 0).error().code, Errc::kCorrupt);
+    EXPECT_EQ(read("other", 128 << 10).error().code, Errc::kCorrupt);
+    EXPECT_EQ(MUST(read("honest", 0)).front().bytes, honest);
+  }
+  data_.run(cache.close());
+}
+
+// fsck is what looks at damaged volumes.
+TEST_F(HostileVolumeTest, AHeadWithTagsAloneIsChecked) {
+  data_.put({{"a", "1"}});
+  data_.run(data_.volume().change_head([](const Head& now) -> Result<Head> {
+    Head next = now;
+    next.tags["best"] = *now.newest();
+    next.recent.clear();
+    next.manifest.clear();
+    return next;
+  }));
+  for (const bool repair : {false, true}) {
+    FsckOptions options;
+    options.repair = repair;
+    const FsckResult checked =
+        data_.run(check_volume(*data_.loop(), data_.volume(), std::move(options), {}));
+    EXPECT_EQ(checked.versions, 1) << repair;
+    EXPECT_TRUE(checked.damages.empty()) << repair;
+  }
 }
 
 // An export to where the volume itself is.

@@ -30,7 +30,7 @@ class OneBucket final : public object::StoreFinder {
     return &store;
   }
 
-  object::MemoryStore store;
+  object::MemoryStore store{kBucket, object::KeyRule::kBucket};
 };
 
 class LinkedObjectsTest : public ::testing::Test {

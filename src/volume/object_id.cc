@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "hash/sha256.h"
+#include "volume/digits.h"
 
 namespace runnel::volume {
 namespace {
@@ -50,5 +51,17 @@ Result<ObjectId> ObjectId::parse(std::string_view text) {
 
 std::string pack_key(const ObjectId& id) { return "p/" + id.str(); }
 std::string bundle_key(const ObjectId& id) { return "i/" + id.str(); }
+
+bool is_object_key(std::string_view key, std::string_view kind) {
+  if (!key.starts_with(kind)) return false;
+  const std::string_view name = key.substr(kind.size());
+  return kind == "g/" ? number_of(name).ok() : ObjectId::parse(name).ok();
+}
+
+bool is_object_key(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kKinds{"p/", "i/", "v/", "g/"};
+  return std::any_of(kKinds.begin(), kKinds.end(),
+                     [key](std::string_view kind) { return is_object_key(key, kind); });
+}
 
 }  // namespace runnel::volume

@@ -31,5 +31,10 @@ struct ObjectId {
 
 std::string pack_key(const ObjectId& id);    // "p/..."
 std::string bundle_key(const ObjectId& id);  // "i/..."
+// Whether a key below a volume's prefix is one that volumes give their objects: of `kind`, "p/",
+// "i/", "v/" or "g/". What else lies there is somebody's, and what else a head or a list of garbage
+// names was not written by any build.
+bool is_object_key(std::string_view key, std::string_view kind);
+bool is_object_key(std::string_view key);  // Of any of these.
 
 }  // namespace runnel::volume

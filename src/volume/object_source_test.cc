@@ -29,7 +29,7 @@ class ObjectsTest : public ::testing::Test {
   }
 
   MemoryVolume data_;
-  object::MemoryStore store_;
+  object::MemoryStore store_{"bucket", object::KeyRule::kBucket};
 };
 
 TEST_F(ObjectsTest, BecomeFilesOfTheirNames) {

@@ -306,6 +306,7 @@ class Put {
 
   // The one with these bytes that an interrupted put has put.
   std::optional<ObjectId> earlier_pack(std::string_view bytes) const {
+    if (there_.empty()) return std::nullopt;  // Its bytes need not be hashed to tell.
     const ObjectId same = ObjectId::of(bytes, std::string(ObjectId::kBytes / 2, '\0'));
     const auto found = there_.find(std::string(same.hash()));
     if (found == there_.end() || found->second.bytes != std::ssize(bytes)) return std::nullopt;

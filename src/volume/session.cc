@@ -10,6 +10,7 @@
 #include "model/fields.h"
 #include "volume/digits.h"
 #include "volume/head.h"
+#include "volume/known_members.h"
 
 namespace runnel::model {
 
@@ -51,7 +52,9 @@ std::string encode_session(const SessionRecord& record) {
 }
 
 Result<SessionRecord> decode_session(std::string_view text) {
-  const Result<json::Value> json = json::parse(text);
+  Result<json::Value> json = json::parse(text);
+  // One that gc took for damaged would protect nothing.
+  if (json.ok() && json->is_object()) keep_known_members<SessionRecord>(*json);
   Result<SessionRecord> record =
       json.ok() ? model::read_record<SessionRecord>(*json) : Result<SessionRecord>(json.error());
   if (record.ok()) return record;

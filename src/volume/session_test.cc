@@ -126,8 +126,21 @@ TEST(SessionRecordTest, ADamagedOneIsAnError) {
   }
 }
 
+// Or a gc of today would delete what a build of tomorrow is putting.
+TEST(SessionRecordTest, WhatALaterBuildAddsIsPassedOver) {
+  SessionRecord record = session_of_this_process("put");
+  record.pin = "v/3-4";
+  std::string text = encode_session(record);
+  text.insert(1, R"("another":{"of":["a","later"]},)");
+  EXPECT_EQ(encode_session(MUST(decode_session(text))), encode_session(record));
+}
+
+constexpr const char* kPack = "p/0123456789abcdef-0000000000000001";
+constexpr const char* kManifest = "v/0123456789abcdef-0000000000000002";
+
 TEST(CondemnedTest, IsReadAsItWasWritten) {
-  const Condemned condemned{{"p/1-2", "v/3-4"}, {{"01234567", "v/3-4"}, {"89abcdef", ""}}};
+  const Condemned condemned{{kPack, kManifest, "g/0123456789abcdef"},
+                            {{"01234567", "v/3-4"}, {"89abcdef", ""}}};
   const std::string text = encode_condemned(condemned);
   const Condemned read = MUST(decode_condemned(text));
   EXPECT_EQ(read.keys, condemned.keys);
@@ -140,11 +153,15 @@ TEST(CondemnedTest, IsReadAsItWasWritten) {
 
 // A list that is cut short would leave live sessions out.
 TEST(CondemnedTest, ADamagedOneIsAnError) {
-  const std::string text = encode_condemned({{"p/1-2", "v/3-4"}, {{"01234567", "v/3-4"}}});
+  const std::string text = encode_condemned({{kPack, kManifest}, {{"01234567", "v/3-4"}}});
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(decode_condemned(text.substr(0, size)).ok()) << size;
   }
   EXPECT_FALSE(decode_condemned("runnel condemned 1\nother x\nend\n").ok());
+  for (const char* key : {"", "head", "p/1-2", "../p/0123456789abcdef-0000000000000001",
+                          "p/../0123456789abcdef-0000000000000001", "s/0123456789abcdef"}) {
+    EXPECT_FALSE(decode_condemned(encode_condemned({{key}, {}})).ok()) << key;
+  }
 }
 
 // A process of this machine that has ended: none has this number.

@@ -33,6 +33,10 @@ Error wrong_height() {
   return Error(Errc::kCorrupt, "a page of the index is not of the height that it stands at");
 }
 
+Error out_of_range() {
+  return Error(Errc::kCorrupt, "a page of the index has keys of another place");
+}
+
 Result<PagePtr> of_height(PagePtr page, std::uint8_t height) {
   if (page->height() != height) return wrong_height();
   return page;
@@ -51,7 +55,16 @@ Async<PagePtr> load_root(PageSource& source, const TreeRoot& root, Locality loca
 struct PlacedPage {
   ObjectId bundle;
   PagePtr page;
+  std::string until;  // Its keys are before that one; empty: any.
 };
+
+// A page has a key at least, and all between its branch's and the next one: so none stands at two
+// places, and who goes down finds something new.
+Result<void> check_range(const Page& page, std::string_view from, std::string_view until) {
+  const bool is_within = page.size() > 0 && page.key(0) >= from &&
+                         (until.empty() || page.key(page.size() - 1) < until);
+  return is_within ? Result<void>() : out_of_range();
+}
 
 Async<PlacedPage> load_below(PageSource& source, const PlacedPage& branch, std::size_t index,
                              Locality locality) {
@@ -60,7 +73,10 @@ Async<PlacedPage> load_below(PageSource& source, const PlacedPage& branch, std::
   PagePtr page = CO_TRY(locality == Locality::kNone
                             ? co_await source.load(ref)
                             : co_await source.load_child(*branch.page, index, branch.bundle));
-  co_return PlacedPage{ref.bundle, CO_TRY(of_height(std::move(page), height))};
+  const bool is_last = index + 1 == branch.page->size();
+  std::string until = is_last ? branch.until : std::string(branch.page->key(index + 1));
+  CO_TRY(check_range(*page, branch.page->key(index), until));
+  co_return PlacedPage{ref.bundle, CO_TRY(of_height(std::move(page), height)), std::move(until)};
 }
 
 // Makes pages of one height out of entries that come in order.
@@ -223,7 +239,7 @@ class Editor {
 Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key,
                                        Locality locality) {
   if (!tree) co_return std::optional<std::string>();
-  PlacedPage at{tree->ref.bundle, CO_TRY(co_await load_root(source, *tree, locality))};
+  PlacedPage at{tree->ref.bundle, CO_TRY(co_await load_root(source, *tree, locality)), {}};
   while (!at.page->is_leaf()) {
     at = CO_TRY(co_await load_below(source, at, at.page->child_of(key), locality));
   }
@@ -273,8 +289,8 @@ Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string fr
                                    std::string until, std::size_t max) {
   Scan state{std::move(from), std::move(until), max, {}};
   if (!tree || max == 0) co_return std::vector<TreeEntry>();
-  PlacedPage root{tree->ref.bundle,
-                  CO_TRY(co_await load_root(source, *tree, Locality::kNeighbours))};
+  PlacedPage root{
+      tree->ref.bundle, CO_TRY(co_await load_root(source, *tree, Locality::kNeighbours)), {}};
   CO_TRY(co_await scan_page(source, std::move(root), state));
   co_return std::move(state.found);
 }

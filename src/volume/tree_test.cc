@@ -164,6 +164,56 @@ TEST_F(TreeTest, FillsSeveralBundles) {
   EXPECT_EQ(all().size(), 20'000U);
 }
 
+// Somebody else's index may have whole pages that make no tree: who goes down would meet a page
+// that many branches have as often as there are ways to it.
+TEST_F(TreeTest, APageStandsAtOnePlaceOnly) {
+  const auto add = [this](PageBuilder& builder) {
+    BundleWriter writer(random_);
+    const PageRef ref = writer.add(builder.finish());
+    pages_.keep(writer.finish());
+    return writer.resolved(TreeRoot{ref, 0})->ref;
+  };
+  PageBuilder leaf(0);
+  leaf.add("m", "1");
+  const PageRef shared = add(leaf);
+  const auto tree_over = [&](const std::vector<std::string>& keys) {
+    PageBuilder branch(1);
+    for (const std::string& key : keys) branch.add(key, encode_ref(shared));
+    return Tree(TreeRoot{add(branch), 1});
+  };
+  const auto scanned = [this](const Tree& tree) {
+    return loop_->block_on(scan(pages_, tree, "", "", 100));
+  };
+  EXPECT_EQ(MUST(scanned(tree_over({"m"}))).size(), 1U);
+  EXPECT_EQ(MUST(scanned(tree_over({"a"}))).size(), 1U);
+  for (const auto& keys : {std::vector<std::string>{"a", "b"}, {"m", "n"}, {"z"}}) {
+    EXPECT_EQ(scanned(tree_over(keys)).error().code, Errc::kCorrupt) << keys.front();
+  }
+  const auto found = loop_->block_on(find(pages_, tree_over({"a", "b"}), "a"));
+  EXPECT_EQ(found.error().code, Errc::kCorrupt);
+}
+
+// Also where it is the last one below branches of its own.
+TEST_F(TreeTest, APageStandsBelowOneBranchOnly) {
+  const auto add = [this](PageBuilder& builder) {
+    BundleWriter writer(random_);
+    const PageRef ref = writer.add(builder.finish());
+    pages_.keep(writer.finish());
+    return writer.resolved(TreeRoot{ref, 0})->ref;
+  };
+  PageBuilder leaf(0);
+  leaf.add("z", "1");
+  const PageRef shared = add(leaf);
+  PageBuilder top(2);
+  for (const std::string& key : {std::string("a"), std::string("b")}) {
+    PageBuilder branch(1);
+    branch.add(key, encode_ref(shared));
+    top.add(key, encode_ref(add(branch)));
+  }
+  const Tree tree(TreeRoot{add(top), 2});
+  EXPECT_EQ(loop_->block_on(scan(pages_, tree, "", "", 100)).error().code, Errc::kCorrupt);
+}
+
 TEST_F(TreeTest, ADamagedPageIsAnError) {
   apply({{"a", "1"}});
   std::string& bundle = pages_.bundles().begin()->second;

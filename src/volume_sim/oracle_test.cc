@@ -14,7 +14,7 @@ namespace runnel::volume_sim {
 namespace {
 
 const std::string kSession = "data/s/0123456789abcdef";
-const volume::VersionPlace kPlace{"4444444444444444", "v/0", 1};
+const volume::VersionPlace kPlace{"4444444444444444", "v/4444444444444444-0000000000000001", 1};
 
 // What no schedule does unless the product is broken.
 class OracleTest : public ::testing::Test {
@@ -98,8 +98,9 @@ TEST_F(OracleTest, AVersionIsPublishedInItsVolume) {
   volume::Manifest manifest;
   manifest.uuid = data_.uuid;
   manifest.version = volume::version_id("", manifest.tree);
-  data_.recent = {{manifest.version, "v/0", 1}};
-  put("data/v/0", encode_manifest(manifest));
+  const std::string key = volume::manifest_key(manifest.version, "0000000000000001");
+  data_.recent = {{manifest.version, key, 1}};
+  put("data/" + key, encode_manifest(manifest));
   put_head("data", data_);
   oracle_.told_published(manifest);
   EXPECT_EQ(oracle_.violation(), "");

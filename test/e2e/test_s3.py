@@ -1,5 +1,6 @@
 """Objects and volumes on a real S3 server."""
 
+import json
 import os
 import signal
 import subprocess
@@ -102,6 +103,27 @@ def test_of_a_deleted_volume_a_head_stays(cloud, server, tmp_path):
     assert [path.name for path in server.bucket.rglob("*") if path.is_file()] == ["head"]
     cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
     cloud.run("volume", "put", tmp_path / "source", "data")
+
+
+@pytest.mark.parametrize("key", ["../theirs/head", "p/../../theirs/head"])
+def test_a_volume_of_others_cannot_have_objects_beside_it_deleted(cloud, server, tmp_path, key):
+    """Clients of HTTP take `evil/../theirs/head` for another path, and the keys are those of whoever collects garbage."""
+    source = tree(tmp_path / "source", {"a": os.urandom(50_000)})
+    for volume in ("evil", "theirs"):
+        cloud.run("volume", "create", volume, "--store", "s3://bkt/volumes")
+        cloud.run("volume", "put", source, volume)
+    evil = server.bucket / "volumes/evil"
+    listed = "g/0123456789abcdef"
+    (evil / "g").mkdir(exist_ok=True)
+    (evil / listed).write_text(f"runnel condemned 1\nkey {key}\nend\n")
+    head = json.loads((evil / "head").read_text())
+    (evil / "head").write_text(json.dumps({**head, "condemned": listed, "collections": 1, "swept": False}))
+    cloud.run("volume", "gc", "evil")
+    assert cloud.run("volume", "ls", "theirs") == "a\n"
+    (evil / "head").write_text(json.dumps({**head, "condemned": key, "swept": True}))
+    cloud.run("volume", "delete", "evil", "--yes", code=None)
+    assert "is no list of garbage" in cloud.err, cloud.err
+    assert cloud.run("volume", "ls", "theirs") == "a\n"
 
 
 def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):

@@ -39,6 +39,7 @@ Transfer::Transfer(OutwardRequest request, const OutwardLimits& limits)
   CHECK(handle_ != nullptr, "libcurl has no memory for a request");
   set(handle_, CURLOPT_PRIVATE, static_cast<void*>(this));
   set(handle_, CURLOPT_URL, request_.url.c_str());
+  set(handle_, CURLOPT_PATH_AS_IS, 1L);  // As it was signed: "/../" is a part of a key.
   set(handle_, CURLOPT_PROTOCOLS_STR, "http,https");
   set(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(handle_, CURLOPT_NOSIGNAL, 1L);

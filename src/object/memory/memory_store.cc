@@ -10,6 +10,7 @@
 namespace runnel::object {
 
 Async<Object> MemoryStore::get(std::string key, std::int64_t limit, async::StopToken stop) {
+  CO_TRY(check_key(key, rule_));
   CO_TRY(stop.check());
   const auto found = objects_.find(key);
   if (found == objects_.end()) co_return no_object(name_, key);
@@ -20,6 +21,7 @@ Async<Object> MemoryStore::get(std::string key, std::int64_t limit, async::StopT
 Async<void> MemoryStore::read(std::string key, std::string stamp, std::int64_t offset,
                               std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
+  CO_TRY(check_key(key, rule_));
   CO_TRY(stop.check());
   const auto found = objects_.find(key);
   if (found == objects_.end()) co_return no_object(name_, key);
@@ -33,7 +35,7 @@ Async<void> MemoryStore::read(std::string key, std::string stamp, std::int64_t o
 
 Async<std::string> MemoryStore::put(std::string key, Body bytes, Condition condition,
                                     async::StopToken stop) {
-  CO_TRY(check_key(key));
+  CO_TRY(check_key(key, rule_));
   CO_TRY(stop.check());
   const auto found = objects_.find(key);
   if (condition.kind == Condition::Kind::kAbsent && found != objects_.end()) {
@@ -49,6 +51,7 @@ Async<std::string> MemoryStore::put(std::string key, Body bytes, Condition condi
 }
 
 Async<void> MemoryStore::remove(std::string key, async::StopToken stop) {
+  CO_TRY(check_key(key, rule_));
   CO_TRY(stop.check());
   objects_.erase(key);
   co_return {};

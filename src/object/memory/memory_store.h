@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "object/key.h"
 #include "object/object_store.h"
 
 namespace runnel::object {
@@ -11,7 +12,8 @@ namespace runnel::object {
 // turn of the loop.
 class MemoryStore final : public ObjectStore {
  public:
-  explicit MemoryStore(std::string name = "memory") : name_(std::move(name)) {}
+  explicit MemoryStore(std::string name = "memory", KeyRule rule = KeyRule::kEveryStore)
+      : name_(std::move(name)), rule_(rule) {}
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
   Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
@@ -27,6 +29,7 @@ class MemoryStore final : public ObjectStore {
 
  private:
   std::string name_;
+  KeyRule rule_;
   std::map<std::string, Object> objects_;
   std::int64_t puts_ = 0;  // An ETag names a put, so that none comes back.
 };

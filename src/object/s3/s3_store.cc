@@ -78,6 +78,7 @@ Async<http::Response> S3Store::ask_once(http::OutwardRequest request, Credential
 }
 
 Async<Object> S3Store::get(std::string key, std::int64_t limit, async::StopToken stop) {
+  CO_TRY(check_key(key, rule_));
   http::OutwardRequest request;
   request.url = url_of(key);
   request.body_max = Bytes::count(std::max(limit, kAnswerMax));
@@ -90,6 +91,7 @@ Async<Object> S3Store::get(std::string key, std::int64_t limit, async::StopToken
 Async<void> S3Store::read(std::string key, std::string stamp, std::int64_t offset,
                           std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
+  CO_TRY(check_key(key, rule_));
   const std::int64_t end = offset + std::ssize(into);
   http::OutwardRequest request;
   request.url = url_of(key);
@@ -130,6 +132,7 @@ Async<std::string> S3Store::put(std::string key, Body bytes, Condition condition
 }
 
 Async<void> S3Store::remove(std::string key, async::StopToken stop) {
+  CO_TRY(check_key(key, rule_));
   http::OutwardRequest request;
   request.method = http::Method::kDelete;
   request.url = url_of(key);

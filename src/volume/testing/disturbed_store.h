@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,34 @@ class BusyStore final : public object::ForwardingStore {
   const std::string keys_;
   std::function<Async<void>()> work_;
   int left_;
+};
+
+// Somebody does something at the moment when one of these objects is read for the first time.
+class StoreWithAReader final : public object::ForwardingStore {
+ public:
+  // `keys`: what theirs begin with.
+  StoreWithAReader(object::ObjectStore& inner, std::string keys, std::function<Async<void>()> work)
+      : ForwardingStore(inner), keys_(std::move(keys)), work_(std::move(work)) {}
+  Async<object::Object> get(std::string key, std::int64_t most, async::StopToken stop) override {
+    CO_TRY(co_await before(key));
+    co_return co_await inner().get(std::move(key), most, std::move(stop));
+  }
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
+                   async::StopToken stop) override {
+    CO_TRY(co_await before(key));
+    co_return co_await inner().read(std::move(key), std::move(stamp), offset, into,
+                                    std::move(stop));
+  }
+
+ private:
+  Async<void> before(const std::string& key) {
+    const auto work = key.starts_with(keys_) ? std::exchange(work_, {}) : nullptr;
+    if (work) CO_TRY(co_await work());
+    co_return {};
+  }
+
+  const std::string keys_;
+  std::function<Async<void>()> work_;
 };
 
 }  // namespace runnel::volume::testing
