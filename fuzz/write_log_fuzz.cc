@@ -40,7 +40,7 @@ void check_checkpoint(const Overlay& overlay) {
     const OverlayNode* const made = again.find(inode);
     CHECK(made != nullptr && made->names.size() == node->names.size(), "a node has other names");
     CHECK(made->content.size() == node->content.size(), "a file has another size");
-    CHECK(made->links == node->links && made->is_in_version() == node->is_in_version(),
+    CHECK(made->places == node->places && made->is_in_version() == node->is_in_version(),
           "a node is in other versions");
   }
 }

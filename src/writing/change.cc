@@ -27,6 +27,10 @@ class Writer {
     (*this)(at.folder);
     (*this)(at.name);
   }
+  void operator()(const std::vector<Place>& places) {
+    out_.natural(places.size());
+    for (const Place& each : places) (*this)(each);
+  }
   void operator()(const DataPlace& place) {
     out_.byte(static_cast<std::uint8_t>(place.file.kind));
     (*this)(place.file.number);
@@ -68,6 +72,10 @@ class Reader {
     (*this)(at.folder);
     (*this)(at.name);
   }
+  void operator()(std::vector<Place>& places) {
+    places.resize(in_.count(kRecordBytesMax));
+    for (Place& each : places) (*this)(each);
+  }
   void operator()(DataPlace& place) {
     place.file.kind = one_of<DataFile::Kind, 2>();
     (*this)(place.file.number);
@@ -104,7 +112,7 @@ void visit_fields(auto& visit, C& change) {
     all(change.version);
   } else if constexpr (kIs<C, Adopt>) {
     all(change.inode, change.kind, change.is_new, change.mode, change.owner, change.group,
-        change.links, change.size, change.target, change.modified, change.accessed, change.changed,
+        change.places, change.size, change.target, change.modified, change.accessed, change.changed,
         change.bytes_of);
   } else if constexpr (kIs<C, AdoptName>) {
     all(change.at, change.inode);

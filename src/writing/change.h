@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "volume/node.h"
@@ -25,7 +26,7 @@ struct Moment {
 struct Place {
   Inode folder = 0;
   std::string name;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 // A file beside the log that has bytes which were written: a segment of the log, or a staging file.
@@ -52,8 +53,9 @@ struct Based {
 };
 
 // A node as it is before the records behind this one change it: the base's own, or, in a
-// checkpoint, one that is new. A change of a node that is not new has one of these before it, so
-// that the log needs no base to be read.
+// checkpoint, one that is new. A change of a node that is not new has one of these before it, and
+// of the folders above it, so that the log needs no base to be read, and a publish none to know
+// whose hashes change.
 struct Adopt {
   Inode inode = 0;
   volume::NodeKind kind = volume::NodeKind::kFile;
@@ -61,8 +63,8 @@ struct Adopt {
   std::uint32_t mode = 0;
   std::optional<std::uint32_t> owner;
   std::optional<std::uint32_t> group;
-  std::uint64_t links = 1;
-  std::uint64_t size = 0;  // Of a file of the base.
+  std::vector<Place> places;  // All its names: of a folder one, of the root none.
+  std::uint64_t size = 0;     // Of a file of the base.
   std::string target;
   Moment modified;
   Moment accessed;

@@ -70,28 +70,28 @@ TEST(ChangeTest, BytesOfEachKindStay) {
   };
   const Moment when{.seconds = 3, .nanos = 4};
   EXPECT_EQ(bytes(Based{"v"}), "0001020176");
-  EXPECT_EQ(bytes(AdoptName{{5, "a"}, 6}),
-            "0201020501"
-            "6106");
-  EXPECT_EQ(bytes(Write{5, 6, when, "a"}),
-            "04010205060604"
-            "0161");
+  Adopt adopted{.inode = 5, .mode = 0600, .owner = 7, .size = 8, .modified = when};
+  adopted.places = {{6, "a"}, {6, "b"}};
+  EXPECT_EQ(bytes(adopted), "010102050100800301070002060161060162080006040000000000");
+  EXPECT_EQ(bytes(AdoptName{{5, "a"}, 6}), "02010205016106");
+  Create made{.at = {5, "a"}, .inode = 6, .mode = 0644, .when = when};
+  made.kind = volume::NodeKind::kLink;
+  made.target = "to";
+  EXPECT_EQ(bytes(made), "0301020501610603a403000002746f0604");
+  EXPECT_EQ(bytes(Write{5, 6, when, "a"}), "040102050606040161");
   EXPECT_EQ(bytes(WriteStaged{5, 6, 7, {{DataFile::Kind::kStaging, 8}, 9}, when}),
-            "050102050607020809"
-            "0604");
+            "0501020506070208090604");
   EXPECT_EQ(bytes(Truncate{5, 6, when}), "06010205060604");
-  EXPECT_EQ(bytes(Rename{{5, "a"}, {6, "b"}, 7, 8, true, when}),
-            "0701020501"
-            "6106016207080106"
-            "04");
+  EXPECT_EQ(bytes(Rename{{5, "a"}, {6, "b"}, 7, 8, true, when}), "0701020501610601620708010604");
   EXPECT_EQ(bytes(Link{5, {6, "a"}, when}), "080102050601610604");
-  EXPECT_EQ(bytes(Unlink{{6, "a"}, 5, when}),
-            "09010206016105"
-            "0604");
+  EXPECT_EQ(bytes(Unlink{{6, "a"}, 5, when}), "090102060161050604");
   EXPECT_EQ(bytes(SetAttributes{5, 0600, std::nullopt, 7, std::nullopt, when, when}),
-            "0a01020501"
-            "80030001070001"
-            "06040604");
+            "0a010205018003000107000106040604");
+  EXPECT_EQ(bytes(Commit{5}), "0b010205");
+  EXPECT_EQ(bytes(Closed{5}), "0c010205");
+  EXPECT_EQ(bytes(Answered{5}), "0d010205");
+  EXPECT_EQ(bytes(Barrier{5}), "0e010205");
+  EXPECT_EQ(bytes(Publishing{5, "v"}), "0f0102050176");
   EXPECT_EQ(bytes(Published{5, "v"}), "100102050176");
 }
 

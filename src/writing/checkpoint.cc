@@ -36,7 +36,7 @@ class Rewriter {
               .mode = node.mode,
               .owner = node.owner,
               .group = node.group,
-              .links = node.links,
+              .places = {node.places.begin(), node.places.end()},
               .size = base_end(node.content),
               .target = node.target,
               .modified = node.content.is_committed() ? node.committed : node.modified,
@@ -106,15 +106,36 @@ class Rewriter {
   std::uint64_t size_ = 0;  // Of the file so far.
 };
 
+// A folder before what is in it, else by number.
+std::vector<std::pair<Inode, Overlay::NodePtr>> from_the_top(const Overlay::Nodes& nodes) {
+  const auto depth_of = [&nodes](const OverlayNode& node) {
+    std::size_t depth = 0;
+    for (const OverlayNode* at = &node; !at->places.empty(); ++depth) {
+      CHECK(at->is_folder(), "a name is in what is no folder");
+      at = nodes.at(at->places.begin()->folder).get();
+    }
+    return depth;
+  };
+  std::map<std::pair<std::size_t, Inode>, Overlay::NodePtr> sorted;
+  for (const auto& [inode, node] : nodes) {
+    std::size_t depth = 0;
+    for (const Place& place : node->places) {
+      depth = std::max(depth, 1 + depth_of(*nodes.at(place.folder)));
+    }
+    sorted.emplace(std::pair(depth, inode), node);
+  }
+  std::vector<std::pair<Inode, Overlay::NodePtr>> all;
+  for (auto& [at, node] : sorted) all.emplace_back(at.second, std::move(node));
+  return all;
+}
+
 }  // namespace
 
 std::vector<Record> Overlay::checkpoint() const {
   CHECK(!frozen_, "a publish looks for its barrier");
   Rewriter rewriter;
   if (base_) rewriter.add(Based{*base_});
-  std::vector<std::pair<Inode, NodePtr>> nodes(nodes_.begin(), nodes_.end());
-  std::sort(nodes.begin(), nodes.end(),
-            [](const auto& one, const auto& other) { return one.first < other.first; });
+  const std::vector<std::pair<Inode, NodePtr>> nodes = from_the_top(nodes_);
   for (const auto& [inode, node] : nodes) rewriter.adopt(inode, *node);
   for (const auto& [inode, node] : nodes) rewriter.add_names(inode, *node);
   for (const auto& [inode, node] : nodes) {

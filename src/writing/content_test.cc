@@ -1,10 +1,13 @@
 #include "writing/content.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/split_mix.h"
 
 namespace runnel::writing {
 namespace {
@@ -25,6 +28,19 @@ std::string text(const std::vector<Range>& ranges) {
     }
   }
   return all;
+}
+// A number for each byte, as the test below has them.
+std::vector<std::uint64_t> bytes_of(const std::vector<Range>& ranges) {
+  std::vector<std::uint64_t> bytes;
+  for (const Range& range : ranges) {
+    EXPECT_EQ(range.offset, bytes.size());
+    for (std::uint64_t byte = 0; byte < range.length; ++byte) {
+      const bool is_data = range.source.kind == Source::Kind::kData;
+      const std::uint64_t other = range.source.kind == Source::Kind::kBase ? 1 : 0;
+      bytes.push_back(is_data ? range.source.data.offset + byte : other);
+    }
+  }
+  return bytes;
 }
 std::string text(const Content& content) { return text(content.ranges(0, content.size())); }
 
@@ -114,6 +130,38 @@ TEST(ContentTest, AFileThatWasEmptiedIsNotTheBases) {
   EXPECT_FALSE(content.is_base());
   content.become_base(2);
   EXPECT_TRUE(content.is_base());
+}
+
+// Each range is told once, without a gap, and by the shortest way that is no copy of every byte.
+TEST(ContentTest, DoesWhatTwoRowsOfBytesDo) {
+  SplitMix64 dice(5);
+  for (int round = 0; round < 50; ++round) {
+    Content content = Content::of_base(100);
+    std::vector<std::uint64_t> now(100, 1);  // 1: the base's, 0: zeros, else what was written.
+    std::vector<std::uint64_t> committed = now;
+    for (Sequence by = 1; by < 60; ++by) {
+      const std::uint64_t at = dice.next() % 150;
+      const std::uint64_t length = 1 + dice.next() % 40;
+      switch (dice.next() % 5) {
+        case 0:
+          content.truncate(at, by);
+          now.resize(at, 0);
+          break;
+        case 1:
+          content.commit(by);
+          committed = now;
+          break;
+        default:
+          content.write(at, length, {kOfLog, by * 1'000}, by);
+          now.resize(std::max<std::size_t>(now.size(), at + length), 0);
+          for (std::uint64_t byte = 0; byte < length; ++byte) now[at + byte] = by * 1'000 + byte;
+      }
+      ASSERT_EQ(bytes_of(content.ranges(0, content.size())), now) << round << " " << by;
+      ASSERT_EQ(bytes_of(content.committed_ranges()), committed) << round << " " << by;
+      ASSERT_EQ(content.size(), now.size());
+      ASSERT_EQ(content.committed_size(), committed.size());
+    }
+  }
 }
 
 TEST(ContentTest, FilesOfBytesAreThoseOfTheLastCommitToo) {

@@ -36,13 +36,15 @@ class Overlay::Fold {
     if (change.inode == 0 || of_.find(change.inode) != nullptr)
       return misfit("adopts a node twice");
     if (change.size > kFileBytesMax) return misfit("adopts a file that is too long");
+    TRY(check_places(change));
     OverlayNode node;
     node.kind = change.kind;
     node.is_new = change.is_new;
     node.mode = change.mode;
     node.owner = change.owner;
     node.group = change.group;
-    node.links = change.links;
+    node.places = {change.places.begin(), change.places.end()};
+    node.is_root = change.inode == volume::kRootInode;
     node.modified = change.modified;
     node.accessed = change.accessed;
     node.changed = change.changed;
@@ -74,6 +76,7 @@ class Overlay::Fold {
     node.group = change.group;
     node.modified = node.accessed = node.changed = node.committed = change.when;
     node.target = change.target;
+    node.places = {change.at};
     node.since = by_;
     of_.nodes_[change.inode] = std::make_shared<OverlayNode>(std::move(node));
     change_name(change.at, change.inode, change.when);
@@ -107,16 +110,17 @@ class Overlay::Fold {
       TRY(check_name_of(change.to, change.replaced));
     }
     TRY(check_rename(change));
+    TRY(check_not_above(change.moved, change.to.folder));
+    if (change.exchanges) TRY(check_not_above(change.replaced, change.from.folder));
     change_name(change.to, change.moved, change.when);
     change_name(change.from, change.exchanges ? change.replaced : 0, change.when);
     OverlayNode& moved = touch(change.moved, change.when);
+    moved.places.erase(change.from);
+    moved.places.insert(change.to);
     // Programs replace a file by one that they have neither closed nor synced.
     if (change.replaced != 0 && moved.is_file()) commit(moved);
-    if (change.exchanges) {
-      touch(change.replaced, change.when);
-    } else if (change.replaced != 0) {
-      take_name(change.replaced, change.when);
-    }
+    if (change.replaced != 0) take_name(change.replaced, change.to, change.when);
+    if (change.exchanges) to_change(change.replaced).places.insert(change.from);
     answer(0);
     return {};
   }
@@ -125,9 +129,9 @@ class Overlay::Fold {
     TRY(check_new_name(change.at));
     TRY(check_node(change.inode));
     const OverlayNode& node = *of_.find(change.inode);
-    if (node.is_folder() || node.links == 0) return misfit("names what can have no second name");
+    if (node.is_folder() || !node.has_name()) return misfit("names what can have no second name");
     change_name(change.at, change.inode, change.when);
-    ++touch(change.inode, change.when).links;
+    touch(change.inode, change.when).places.insert(change.at);
     answer(0);
     return {};
   }
@@ -136,7 +140,7 @@ class Overlay::Fold {
     TRY(check_name_of(change.at, change.inode));
     TRY(check_empty(change.inode));
     change_name(change.at, 0, change.when);
-    take_name(change.inode, change.when);
+    take_name(change.inode, change.at, change.when);
     answer(0);
     return {};
   }
@@ -162,7 +166,7 @@ class Overlay::Fold {
   Result<void> operator()(const Closed& change) {
     TRY(check_node(change.inode));
     const OverlayNode& node = *of_.find(change.inode);
-    if (node.links > 0) return misfit("closes a node that has a name");
+    if (node.has_name()) return misfit("closes a node that has a name");
     if (node.is_new && !is_being_published(change.inode)) {
       of_.nodes_.erase(change.inode);
     } else {
@@ -191,9 +195,14 @@ class Overlay::Fold {
   Result<void> operator()(const Published& change) {
     TRY(check_frozen(change.barrier));
     const Frozen frozen = *std::exchange(of_.frozen_, std::nullopt);
+    std::set<Inode> done;
     for (const auto& [inode, was] : frozen.nodes) {
-      if (of_.nodes_.contains(inode)) settle(inode, *was, frozen);
+      if (of_.nodes_.contains(inode) && settle(inode, *was, frozen)) done.insert(inode);
     }
+    for (const auto& [inode, node] : of_.nodes_) {
+      if (!done.contains(inode)) keep_above(*node, done);
+    }
+    for (const Inode inode : done) of_.nodes_.erase(inode);
     of_.base_ = change.version;
     of_.published_until_ = frozen.sequence;
     return {};
@@ -224,11 +233,35 @@ class Overlay::Fold {
     const auto found = names.find(at.name);
     return found == names.end() ? nullptr : &found->second;
   }
+  // Folders come before what is in them.
+  Result<void> check_places(const Adopt& change) const {
+    const bool is_root = change.inode == volume::kRootInode;
+    const bool is_folder = change.kind == volume::NodeKind::kFolder;
+    if (is_root && !is_folder) return misfit("adopts a root that is no folder");
+    if (is_root ? !change.places.empty() : is_folder && change.places.size() > 1) {
+      return misfit("adopts a folder with too many names");
+    }
+    for (const Place& place : change.places) {
+      TRY(check_folder(place.folder));
+      if (!is_name(place.name)) return misfit("gives a name that is none");
+    }
+    return {};
+  }
+  // A folder that would be in itself.
+  Result<void> check_not_above(Inode moved, Inode folder) const {
+    for (Inode at = folder; at != volume::kRootInode;) {
+      if (at == moved) return misfit("moves a folder into itself");
+      const OverlayNode* const node = of_.find(at);
+      if (node == nullptr || node->places.empty()) return misfit("names a folder that is nowhere");
+      at = node->places.begin()->folder;
+    }
+    return {};
+  }
   // Where the overlay does not know it, the base has it so: who wrote the log had looked.
   Result<void> check_new_name(const Place& at) const {
     TRY(check_folder(at.folder));
     if (!is_name(at.name)) return misfit("gives a name that is none");
-    if (of_.find(at.folder)->links == 0) return misfit("gives a name in a folder that is gone");
+    if (!of_.find(at.folder)->has_name()) return misfit("gives a name in a folder that is gone");
     const OverlayName* const there = name_at(at);
     if (there != nullptr && there->inode != 0) return misfit("gives a name that is taken");
     return {};
@@ -238,7 +271,7 @@ class Overlay::Fold {
     TRY(check_node(inode));
     const OverlayName* const there = name_at(at);
     if (there != nullptr && there->inode != inode) return misfit("takes a name for another node's");
-    if (of_.find(inode)->links == 0) return misfit("takes a name of a node that has none");
+    if (!of_.find(inode)->places.contains(at)) return misfit("takes a name that the node has not");
     return {};
   }
   // It is removed, or another one takes its name.
@@ -291,10 +324,9 @@ class Overlay::Fold {
     set_name(at, inode);
     touch(at.folder, when).modified = when;
   }
-  void take_name(Inode inode, Moment when) {
-    OverlayNode& node = touch(inode, when);
-    CHECK(node.links > 0, "a name is taken of a node that has none");
-    node.links = node.is_folder() ? 0 : node.links - 1;
+  void take_name(Inode inode, const Place& at, Moment when) {
+    const std::size_t taken = touch(inode, when).places.erase(at);
+    CHECK(taken == 1, "a name is taken that the node has not");
   }
   // Its bytes are not committed, or are what they were.
   void modify(OverlayNode& file, Moment when) {
@@ -330,14 +362,22 @@ class Overlay::Fold {
     of_.answered_.pop_front();
   }
 
-  // What the version has that was just published is the base's from now on.
-  void settle(Inode inode, const OverlayNode& was, const Frozen& frozen) {
+  // Whoever publishes a node needs the folders above it.
+  void keep_above(const OverlayNode& node, std::set<Inode>& done) const {
+    for (const Place& place : node.places) {
+      if (done.erase(place.folder) > 0) keep_above(*of_.find(place.folder), done);
+    }
+  }
+
+  // What the version has that was just published is the base's from now on. Whether there is
+  // nothing else of the node.
+  bool settle(Inode inode, const OverlayNode& was, const Frozen& frozen) {
     OverlayNode& node = to_change(inode);
     if (was.is_in_version()) {
       node.is_new = false;
       node.content.become_base(was.content.committed_in());
     }
-    if (was.links == 0 && !was.is_new) {
+    if (!was.has_name() && !was.is_new) {
       node.is_new = true;
       node.bytes_of = of_.base_.value_or("");
     }
@@ -349,7 +389,7 @@ class Overlay::Fold {
     });
     const bool is_as_base = !node.is_new && node.names.empty() && node.since <= frozen.sequence &&
                             (!node.is_file() || node.content.is_base());
-    if (is_as_base || (node.is_new && node.is_closed)) of_.nodes_.erase(inode);
+    return is_as_base || (node.is_new && node.is_closed);
   }
 
   Overlay& of_;

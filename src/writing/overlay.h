@@ -29,7 +29,8 @@ struct OverlayNode {
   std::uint32_t mode = 0;
   std::optional<std::uint32_t> owner;
   std::optional<std::uint32_t> group;
-  std::uint64_t links = 1;  // Names that it has; a folder has one.
+  std::set<Place> places;  // All names that it has; a folder has one, and the root none.
+  bool is_root = false;
   Moment modified;
   Moment accessed;
   Moment changed;
@@ -46,7 +47,9 @@ struct OverlayNode {
   bool is_file() const { return kind == volume::NodeKind::kFile; }
   bool is_folder() const { return kind == volume::NodeKind::kFolder; }
   // Whether a version has it: a file once it was committed.
-  bool is_in_version() const { return links > 0 && (!is_file() || content.is_committed()); }
+  bool is_in_version() const { return has_name() && (!is_file() || content.is_committed()); }
+  // Else it is gone, but for who has it open.
+  bool has_name() const { return is_root || !places.empty(); }
 };
 
 // What was changed in a branch since its base: the fold of its log. docs/design/overlay.md.

@@ -1,5 +1,6 @@
 #include "writing/overlay.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,17 @@ class OverlayTest : public ::testing::Test {
   }
   static Write write(Inode inode, const std::string& bytes) {
     return {.file = inode, .offset = 0, .when = {5, 0}, .bytes = bytes};
+  }
+  // Of the root's name.
+  static Adopt adopted(Inode inode, const std::string& name, std::uint64_t size = 0) {
+    Adopt node{.inode = inode};
+    node.places = {{kRootInode, name}};
+    node.size = size;
+    return node;
+  }
+  void adopt_root() {
+    if (overlay_.find(kRootInode) != nullptr) return;
+    MUST(apply(Adopt{.inode = kRootInode, .kind = NodeKind::kFolder}));
   }
   void publish(std::uint64_t barrier) {
     MUST(apply(Barrier{barrier}));
@@ -81,7 +93,7 @@ TEST_F(OverlayTest, AFileThatReplacesAnotherIsCommittedByThat) {
                     .when = {9, 0}}));
   EXPECT_TRUE(overlay_.find(3)->is_in_version());
   EXPECT_EQ(overlay_.find(3)->committed.seconds, 5);
-  EXPECT_EQ(overlay_.find(2)->links, 0U);
+  EXPECT_FALSE(overlay_.find(2)->has_name());
 }
 
 TEST_F(OverlayTest, BytesThatAreWrittenDuringAPublishWaitForTheNext) {
@@ -103,10 +115,8 @@ TEST_F(OverlayTest, AFileWithoutANameGoesOnceNobodyHasItOpen) {
   MUST(apply(create("a", 2)));
   MUST(apply(Commit{2}));
   publish(1);
-  Adopt adopt{.inode = 2};
-  adopt.size = 100;
-  MUST(apply(adopt));
-  MUST(apply(Adopt{.inode = kRootInode, .kind = NodeKind::kFolder}));
+  adopt_root();
+  MUST(apply(adopted(2, "a", 100)));
   MUST(apply(Unlink{{kRootInode, "a"}, 2, {}}));
   publish(2);
   ASSERT_NE(overlay_.find(2), nullptr);
@@ -116,7 +126,7 @@ TEST_F(OverlayTest, AFileWithoutANameGoesOnceNobodyHasItOpen) {
 }
 
 TEST_F(OverlayTest, AFileThatIsClosedBeforeThePublishIsStillToBeRemovedByIt) {
-  MUST(apply(Adopt{.inode = 2}));
+  MUST(apply(adopted(2, "a")));
   MUST(apply(Unlink{{kRootInode, "a"}, 2, {}}));
   MUST(apply(Closed{2}));
   ASSERT_NE(overlay_.find(2), nullptr);
@@ -135,7 +145,7 @@ TEST_F(OverlayTest, AFileThatGoesDuringItsPublishIsRemovedByTheNext) {
   MUST(apply(Published{1, "v1"}));
   ASSERT_NE(overlay_.find(2), nullptr);
   EXPECT_FALSE(overlay_.find(2)->is_new);
-  EXPECT_EQ(overlay_.find(2)->links, 0U);
+  EXPECT_FALSE(overlay_.find(2)->has_name());
   publish(2);
   EXPECT_TRUE(overlay_.nodes().empty());
 }
@@ -158,6 +168,23 @@ TEST_F(OverlayTest, ARequestThatComesAgainIsAnsweredAsBefore) {
   EXPECT_FALSE(overlay_.answer_of(request)) << "a kernel has forgotten it long since";
 }
 
+// A publish changes the hashes of all folders above what was changed.
+TEST_F(OverlayTest, FoldersAboveWhatIsStillChangedStay) {
+  MUST(apply(create("d", 2, NodeKind::kFolder)));
+  MUST(apply(Create{.at = {2, "e"}, .inode = 3, .kind = NodeKind::kFolder}));
+  MUST(apply(Create{.at = {3, "a"}, .inode = 4}));
+  MUST(apply(Commit{4}));
+  MUST(apply(Barrier{1}));
+  MUST(apply(write(4, "later")));
+  MUST(apply(Published{1, "v1"}));
+  for (const Inode inode : {kRootInode, Inode{2}, Inode{3}, Inode{4}}) {
+    EXPECT_NE(overlay_.find(inode), nullptr) << inode;
+  }
+  MUST(apply(Commit{4}));
+  publish(2);
+  EXPECT_TRUE(overlay_.nodes().empty());
+}
+
 TEST_F(OverlayTest, NamesAreExchanged) {
   MUST(apply(create("a", 2)));
   MUST(apply(create("d", 3, NodeKind::kFolder)));
@@ -170,7 +197,7 @@ TEST_F(OverlayTest, NamesAreExchanged) {
                     .when = {9, 0}}));
   EXPECT_EQ(overlay_.find(kRootInode)->names.at("a").inode, 4U);
   EXPECT_EQ(overlay_.find(3)->names.at("b").inode, 2U);
-  EXPECT_EQ(overlay_.find(4)->links, 1U) << "it has a name still";
+  EXPECT_EQ(overlay_.find(4)->places, (std::set<Place>{{kRootInode, "a"}}));
   EXPECT_EQ(overlay_.find(4)->changed.seconds, 9);
 }
 
@@ -179,9 +206,8 @@ TEST_F(OverlayTest, BytesThatAreNotCommittedAreNothingToPublish) {
   MUST(apply(create("a", 2)));
   MUST(apply(Commit{2}));
   publish(1);
-  Adopt file{.inode = 2};
-  file.size = 10;
-  MUST(apply(file));
+  adopt_root();
+  MUST(apply(adopted(2, "a", 10)));
   EXPECT_FALSE(overlay_.has_to_publish()) << "as the base has it";
   MUST(apply(write(2, "bytes")));
   EXPECT_FALSE(overlay_.has_to_publish());
@@ -213,7 +239,7 @@ TEST_F(OverlayTest, TimesFollowWhatIsChanged) {
   EXPECT_EQ(times(kRootInode), (std::vector<std::int64_t>{0, 13, 13}));
   MUST(apply(Unlink{{kRootInode, "a"}, 2, {14, 0}}));
   EXPECT_EQ(times(2), (std::vector<std::int64_t>{5, 11, 14}));
-  EXPECT_EQ(overlay_.find(2)->links, 1U);
+  EXPECT_EQ(overlay_.find(2)->places, (std::set<Place>{{kRootInode, "b"}}));
   MUST(apply(Truncate{.file = 2, .size = 5, .when = {15, 0}}));
   EXPECT_EQ(times(2), (std::vector<std::int64_t>{5, 15, 15})) << "also of the same size";
 }
@@ -236,6 +262,12 @@ TEST_F(OverlayTest, ARecordThatDoesNotGoOnChangesNothing) {
   MUST(apply(Create{.at = {3, "b"}, .inode = 4}));
   EXPECT_EQ(refusal(Based{"v9"}), "names a second base");
   EXPECT_EQ(refusal(Adopt{.inode = 2}), "adopts a node twice");
+  Adopt lost{.inode = 9};
+  lost.places = {{8, "a"}};
+  EXPECT_EQ(refusal(lost), "is of node 8, which nothing before it tells of");
+  Adopt folder{.inode = 9, .kind = NodeKind::kFolder};
+  folder.places = {{kRootInode, "x"}, {kRootInode, "y"}};
+  EXPECT_EQ(refusal(folder), "adopts a folder with too many names");
   EXPECT_EQ(refusal(Adopt{}), "adopts a node twice");
   EXPECT_EQ(refusal(create("b", 2)), "makes a node twice");
   EXPECT_EQ(refusal(create("a", 9)), "gives a name that is taken");
@@ -261,6 +293,8 @@ TEST_F(OverlayTest, ARecordThatDoesNotGoOnChangesNothing) {
             "removes a folder that is not empty");
   EXPECT_EQ(refusal(Rename{.from = d, .to = a, .moved = 3, .replaced = 2}),
             "replaces a folder by what is none");
+  EXPECT_EQ(refusal(Rename{.from = d, .to = {3, "x"}, .moved = 3}), "moves a folder into itself");
+  EXPECT_EQ(refusal(Unlink{{3, "c"}, 4, {}}), "takes a name that the node has not");
   EXPECT_EQ(refusal(Link{3, {kRootInode, "e"}, {}}), "names what can have no second name");
   EXPECT_EQ(refusal(Closed{2}), "closes a node that has a name");
   EXPECT_EQ(refusal(Published{1, "v1"}), "tells of barrier 1, which is not there");

@@ -21,7 +21,7 @@ ModelNode model_of(const OverlayNode& node) {
   ModelNode model;
   model.kind = node.kind;
   model.mode = node.mode;
-  model.links = node.links;
+  model.links = node.is_root ? 1 : node.places.size();
   model.modified = node.modified;
   model.target = node.target;
   return model;
@@ -96,19 +96,17 @@ bool RandomBranch::is_below(Inode inode, Inode folder) const {
 void RandomBranch::adopt(Inode inode) {
   if (overlay_.find(inode) != nullptr) return;
   const ModelNode& node = base().at(inode);
-  log(Adopt{.inode = inode,
-            .kind = node.kind,
-            .is_new = false,
-            .mode = node.mode,
-            .owner = std::nullopt,
-            .group = std::nullopt,
-            .links = node.links,
-            .size = node.bytes.size(),
-            .target = node.target,
-            .modified = node.modified,
-            .accessed = node.modified,
-            .changed = node.modified,
-            .bytes_of = {}});
+  Adopt adopted{.inode = inode, .kind = node.kind, .mode = node.mode};
+  for (const auto& [folder, each] : base()) {
+    for (const auto& [name, what] : each.names) {
+      if (what == inode) adopted.places.push_back({folder, name});
+    }
+  }
+  for (const Place& place : adopted.places) adopt(place.folder);
+  adopted.size = node.bytes.size();
+  adopted.target = node.target;
+  adopted.modified = adopted.accessed = adopted.changed = node.modified;
+  log(adopted);
 }
 
 void RandomBranch::create() {

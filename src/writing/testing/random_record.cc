@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace runnel::writing::testing {
 namespace {
@@ -31,6 +32,11 @@ volume::NodeKind kind(SplitMix64& dice) {
 }
 
 Place place(SplitMix64& dice) { return {number(dice), text(dice, 255)}; }
+std::vector<Place> places(SplitMix64& dice) {
+  std::vector<Place> all(dice.next() % 3);
+  for (Place& each : all) each = place(dice);
+  return all;
+}
 DataPlace data_place(SplitMix64& dice) {
   return {{static_cast<DataFile::Kind>(1 + dice.next() % 2), number(dice)}, number(dice)};
 }
@@ -43,7 +49,7 @@ Change change(SplitMix64& dice) {
     case 1:
       return Adopt{
           number(dice),    kind(dice),   coin(dice),   static_cast<std::uint32_t>(dice.next()),
-          maybe(dice),     maybe(dice),  number(dice), number(dice),
+          maybe(dice),     maybe(dice),  places(dice), number(dice),
           text(dice, 100), moment(dice), moment(dice), moment(dice),
           text(dice, 16)};
     case 2: return AdoptName{place(dice), number(dice)};
