@@ -57,6 +57,7 @@ NOTHING_NEW_FOR_ASAN = [
     "Pruner.ToldAgainJudgesTheSame", "Plan.EqualsItsDefinitionOnRandomClusters",
     "OneJudgement.AFileAndASubmissionAreRefusedForTheSame", "MetricsFileTest.AFileOfAnySizeComesInPieces",
     "Search/EverySampler.ToldEverythingAgainSuggestsTheSame/*", "DiskCacheTest.HasNeverMoreThanItMay",
+    "OverlayModelTest.*", "WriteLogTest.ACheckpointIsWholeOrNone",
 ]
 
 

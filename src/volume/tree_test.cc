@@ -52,6 +52,13 @@ class TreeTest : public ::testing::Test {
     return found;
   }
 
+  PageRef add(PageBuilder& builder) {
+    BundleWriter writer(random_);
+    const PageRef ref = writer.add(builder.finish());
+    pages_.keep(writer.finish());
+    return writer.resolved(TreeRoot{ref, 0})->ref;
+  }
+
   std::size_t stored() {
     std::size_t bytes = 0;
     for (const auto& [id, bundle] : pages_.bundles()) bytes += bundle.size();
@@ -167,12 +174,6 @@ TEST_F(TreeTest, FillsSeveralBundles) {
 // Somebody else's index may have whole pages that make no tree: who goes down would meet a page
 // that many branches have as often as there are ways to it.
 TEST_F(TreeTest, APageStandsAtOnePlaceOnly) {
-  const auto add = [this](PageBuilder& builder) {
-    BundleWriter writer(random_);
-    const PageRef ref = writer.add(builder.finish());
-    pages_.keep(writer.finish());
-    return writer.resolved(TreeRoot{ref, 0})->ref;
-  };
   PageBuilder leaf(0);
   leaf.add("m", "1");
   const PageRef shared = add(leaf);
@@ -195,12 +196,6 @@ TEST_F(TreeTest, APageStandsAtOnePlaceOnly) {
 
 // Also where it is the last one below branches of its own.
 TEST_F(TreeTest, APageStandsBelowOneBranchOnly) {
-  const auto add = [this](PageBuilder& builder) {
-    BundleWriter writer(random_);
-    const PageRef ref = writer.add(builder.finish());
-    pages_.keep(writer.finish());
-    return writer.resolved(TreeRoot{ref, 0})->ref;
-  };
   PageBuilder leaf(0);
   leaf.add("z", "1");
   const PageRef shared = add(leaf);

@@ -125,6 +125,7 @@ std::vector<std::pair<Inode, Overlay::NodePtr>> from_the_top(const Overlay::Node
     sorted.emplace(std::pair(depth, inode), node);
   }
   std::vector<std::pair<Inode, Overlay::NodePtr>> all;
+  all.reserve(sorted.size());
   for (auto& [at, node] : sorted) all.emplace_back(at.second, std::move(node));
   return all;
 }

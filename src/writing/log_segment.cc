@@ -52,15 +52,16 @@ std::optional<Frame> frame_at(std::uint64_t nonce, std::string_view bytes, std::
 
 // Looks behind the last whole frame for others.
 void look_behind(std::uint64_t nonce, std::string_view bytes, Sequence next, SegmentFrames& read) {
-  for (std::size_t place = read.end; place + kFrameHeadBytes <= bytes.size();) {
-    const auto later = frame_at(nonce, bytes, place);
-    if (!later || later->sequence < next) {
-      place += kFrameAlign;
-      continue;
+  for (std::size_t place = bytes.find(kFrameMagic, read.end); place != std::string_view::npos;) {
+    const bool may_be_one = place % kFrameAlign == 0;
+    const auto later = may_be_one ? frame_at(nonce, bytes, place) : std::nullopt;
+    std::size_t behind = place + 1;
+    if (later && later->sequence >= next) {
+      ++read.lost;
+      if (later->durable >= next) read.damaged = next;
+      behind = place + frame_bytes(later->payload.size());
     }
-    ++read.lost;
-    if (later->durable >= next) read.damaged = next;
-    place += frame_bytes(later->payload.size());
+    place = bytes.find(kFrameMagic, behind);
   }
 }
 

@@ -40,10 +40,15 @@ class Segment {
   }
   std::string& bytes() { return bytes_; }
   std::size_t place(std::size_t frame) const { return places_.at(frame); }
-  SegmentFrames read() const { return read_frames(header(), bytes_ + std::string(4'096, '\0')); }
+  // Good until the next read.
+  SegmentFrames read() {
+    whole_ = bytes_ + std::string(4'096, '\0');
+    return read_frames(header(), whole_);
+  }
 
  private:
   std::string bytes_ = std::string(kSegmentHeaderBytes, '\0');
+  std::string whole_;
   std::vector<std::size_t> places_;
   Sequence next_ = header().first;
   std::uint64_t sum_ = 0;
