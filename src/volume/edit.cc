@@ -5,11 +5,11 @@
 
 #include "base/binary.h"
 #include "base/check.h"
+#include "volume/index_writer.h"
 
 namespace runnel::volume {
 namespace {
 
-constexpr std::size_t kExtentsInRecord = 64;
 constexpr std::int64_t kMillisOfSecond = 1'000;
 constexpr std::int64_t kNanosOfMilli = 1'000'000;
 constexpr std::size_t kAllNames = std::size_t{1} << 40;
@@ -26,63 +26,21 @@ Error is_not_empty(const std::string& path) {
       .with_hint("remove it first: runnel volume rm NAME:/" + path);
 }
 
-// Applies one edit. Names and inodes are gathered and changed in their trees at the end.
+// Applies one edit.
 class Editing {
  public:
-  explicit Editing(Snapshot& base)
-      : base_(base), next_inode_(base.manifest().next_inode), totals_(base.manifest().totals) {}
+  Editing(Snapshot& base, IndexWriter& index) : base_(base), index_(index) {}
 
   Async<hash::Digest> edit_root(const Edit& root) {
     const bool is_first = !base_.manifest().inodes.has_value();
-    if (is_first) totals_.folders = 1;
+    if (is_first) index_.count(root.node, 1);
     Node node = root.node;
     const bool keeps = !is_first && !root.exact && !root.renews;
     if (keeps) node = CO_TRY(co_await base_.node(kRootInode));
     co_return co_await edit_folder(kRootInode, std::move(node), is_first, root, "");
   }
 
-  Async<EditedIndex> finish(env::Random& random, const hash::Digest& tree,
-                            const NewChunks& chunks) {
-    const Manifest& base = base_.manifest();
-    BundleWriter writer(random);
-    PageSource& pages = base_.pages();
-    Tree names =
-        CO_TRY(co_await change(pages, writer, base.names, listed(names_), kIndexPageBytes));
-    Tree inodes =
-        CO_TRY(co_await change(pages, writer, base.inodes, listed(inodes_), kIndexPageBytes));
-    Tree kept =
-        CO_TRY(co_await change(pages, writer, base.chunks, listed(chunks), kChunkPageBytes));
-    std::vector<NewObject> bundles = writer.finish();
-    co_return EditedIndex{.tree = tree,
-                          .names = writer.resolved(names),
-                          .inodes = writer.resolved(inodes),
-                          .chunks = writer.resolved(kept),
-                          .next_inode = next_inode_,
-                          .totals = totals_,
-                          .bundles = std::move(bundles)};
-  }
-
  private:
-  using Values = std::map<std::string, std::optional<std::string>>;
-
-  static std::vector<Change> listed(Values& values) {
-    std::vector<Change> changes;
-    changes.reserve(values.size());
-    for (auto& [key, value] : values) changes.push_back({key, std::move(value)});
-    return changes;
-  }
-  static std::vector<Change> listed(const NewChunks& chunks) {
-    std::vector<Change> changes;
-    changes.reserve(chunks.size());
-    for (const auto& [digest, extent] : chunks) {
-      changes.push_back({std::string(digest.data(), digest.size()), encode_extents({extent})});
-    }
-    // As bytes: those of a digest are signed.
-    std::sort(changes.begin(), changes.end(),
-              [](const Change& one, const Change& other) { return one.key < other.key; });
-    return changes;
-  }
-
   // Its hash afterwards.
   Async<hash::Digest> edit_folder(Inode inode, Node node, bool is_new, const Edit& edit,
                                   std::string path) {
@@ -110,7 +68,7 @@ class Editing {
       if (made) after.emplace(name, *std::move(made));
     }
     node.hash = hash_of(after);
-    inodes_[inode_key(inode)] = encode_node(node);
+    index_.store(inode, node);
     co_return node.hash;
   }
 
@@ -119,7 +77,7 @@ class Editing {
                                         const std::optional<Name>& before, const Edit& edit,
                                         const std::string& path) {
     if (edit.moved_away) {
-      if (before) names_.try_emplace(name_key(folder, name), std::nullopt);
+      if (before) index_.drop_name(folder, name);
       co_return std::optional<Node>();
     }
     if (edit.gone) {
@@ -141,8 +99,8 @@ class Editing {
       co_return std::optional(CO_TRY(co_await edit_below(folder, name, std::nullopt, edit, path)));
     }
     const Inode inode = take_inode(folder, name, edit.node.kind);
-    store_node(inode, edit.node);
-    count(edit.node, 1);
+    index_.store(inode, edit.node);
+    index_.count(edit.node, 1);
     co_return std::optional(edit.node);
   }
 
@@ -151,7 +109,7 @@ class Editing {
     Node node = edit.node;
     const bool keeps = before && !edit.exact && !edit.renews;
     if (keeps) node = CO_TRY(co_await base_.node(before->inode));
-    if (!before) count(node, 1);
+    if (!before) index_.count(node, 1);
     const Inode inode = before ? before->inode : take_inode(folder, name, NodeKind::kFolder);
     node.hash = CO_TRY(co_await edit_folder(inode, node, !before.has_value(), edit, path));
     co_return node;
@@ -172,30 +130,14 @@ class Editing {
       if (has_entries) co_return is_not_empty(path);
       CO_TRY(co_await remove(folder, name, *before));
     }
-    names_[name_key(folder, name)] = encode_name({moved.inode, moved.node.kind});
+    index_.set_name(folder, name, {moved.inode, moved.node.kind});
     co_return std::move(moved.node);
   }
 
   Inode take_inode(Inode folder, const std::string& name, NodeKind kind) {
-    const Inode inode = next_inode_++;
-    names_[name_key(folder, name)] = encode_name({inode, kind});
+    const Inode inode = index_.take_number();
+    index_.set_name(folder, name, {inode, kind});
     return inode;
-  }
-
-  // A long file's extents are records of their own.
-  void store_node(Inode inode, Node node) {
-    if (node.extents.size() > Node::kInlineExtentsMax) {
-      std::uint64_t offset = 0;
-      for (std::size_t begin = 0; begin < node.extents.size(); begin += kExtentsInRecord) {
-        const std::size_t end = std::min(begin + kExtentsInRecord, node.extents.size());
-        const std::vector<Extent> some(node.extents.begin() + static_cast<std::ptrdiff_t>(begin),
-                                       node.extents.begin() + static_cast<std::ptrdiff_t>(end));
-        inodes_[extents_key(inode, offset)] = encode_extents(some);
-        for (const Extent& extent : some) offset += extent.length;
-      }
-      node.extents.clear();
-    }
-    inodes_[inode_key(inode)] = encode_node(node);
   }
 
   Async<void> remove(Inode folder, std::string name, Name what) {
@@ -206,25 +148,10 @@ class Editing {
         CO_TRY(co_await remove(what.inode, entry.name, entry.what));
       }
     }
-    // What was put in its place since has a value.
-    names_.try_emplace(name_key(folder, name), std::nullopt);
-    const std::vector<TreeEntry> records =
-        CO_TRY(co_await scan(base_.pages(), base_.manifest().inodes, inode_key(what.inode),
-                             inode_key(what.inode + 1), kAllNames));
-    for (const auto& [key, value] : records) inodes_[key] = std::nullopt;
-    count(node, -1);
+    index_.drop_name(folder, name);
+    CO_TRY(co_await index_.forget(what.inode));
+    index_.count(node, -1);
     co_return {};
-  }
-
-  void count(const Node& node, std::int64_t times) {
-    switch (node.kind) {
-      case NodeKind::kFile:
-        totals_.files += times;
-        totals_.bytes += times * static_cast<std::int64_t>(node.size);
-        break;
-      case NodeKind::kFolder: totals_.folders += times; break;
-      case NodeKind::kLink: totals_.links += times; break;
-    }
   }
 
   static hash::Digest hash_of(const std::map<std::string, Node>& entries) {
@@ -235,10 +162,7 @@ class Editing {
   }
 
   Snapshot& base_;
-  Inode next_inode_;
-  Totals totals_;
-  Values names_;
-  Values inodes_;
+  IndexWriter& index_;
   WalkedFolders removed_;
 };
 
@@ -293,9 +217,10 @@ hash::Digest tree_hash(const Edit& root) {
 Async<EditedIndex> apply(Snapshot& base, env::Random& random, const Edit& root,
                          const NewChunks& chunks) {
   CHECK(root.node.kind == NodeKind::kFolder, "the root of a volume is a folder");
-  Editing editing(base);
+  IndexWriter index(base);
+  Editing editing(base, index);
   const hash::Digest tree = CO_TRY(co_await editing.edit_root(root));
-  co_return co_await editing.finish(random, tree, chunks);
+  co_return co_await index.finish(random, tree, chunks);
 }
 
 }  // namespace runnel::volume
