@@ -115,7 +115,9 @@ class RunnelFileSystem(AbstractFileSystem):
 
     def _open(self, path, mode="rb", block_size=None, autocommit=True, cache_options=None, **_):
         _, volume, inner = self._place(path)
-        return volume.open(inner, mode)
+        file = volume.open(inner, mode)
+        file.size = volume.stat(inner).st_size  # As files of fsspec have it; `read_block` asks for it.
+        return file
 
     def modified(self, path):
         return datetime.fromtimestamp(self.info(path)["mtime"], timezone.utc)

@@ -21,6 +21,15 @@ TEST(TransferLine, TellsLessWhereLessIsKnown) {
             "put  3 files  1.0 MiB of 2.0 MiB  50 %");
 }
 
+// As while a store is away.
+TEST(TransferLine, TellsThatNothingComes) {
+  const TransferState state{0, 224 * kMiB, 286 * kMiB};
+  EXPECT_EQ(transfer_text("put", state, Duration::seconds(15), Duration::millis(13'400)),
+            "put  0 files  224 MiB of 286 MiB  78 %  nothing for 13.0 s");
+  EXPECT_EQ(transfer_text("put", state, Duration::seconds(2), Duration::seconds(1)),
+            "put  0 files  224 MiB of 286 MiB  78 %  112 MiB/s  1.0 s left");
+}
+
 TEST(TransferLine, IsNotAtItsEndBeforeItIs) {
   EXPECT_EQ(transfer_text("put", {3, 12 * kMiB, 10 * kMiB}, Duration::seconds(1)),
             "put  3 files  12.0 MiB of 10.0 MiB  99 %  12.0 MiB/s");

@@ -286,8 +286,8 @@ Result<int> check_volume(const Arguments& arguments, const home::Home& home) {
   options.progress = [&line](const volume::FsckOptions::Progress& done) {
     line.draw({done.files, done.bytes, std::nullopt});
   };
-  const Result<volume::FsckResult> done =
-      client->run(volume::check_volume(client->loop(), opened, std::move(options), {}));
+  const Result<volume::FsckResult> done = client->run_drawing(
+      line, volume::check_volume(client->loop(), opened, std::move(options), {}));
   line.clear();
   const volume::FsckResult result = TRY(Result<volume::FsckResult>(done));
   answer(arguments, fsck_document(result), fsck_text(target.name, result, arguments.repair));

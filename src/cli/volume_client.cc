@@ -4,6 +4,7 @@
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "env/files.h"
+#include "home/close_home.h"
 #include "home/volume_places.h"
 
 namespace runnel::cli {
@@ -38,8 +39,11 @@ Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& 
   return VolumeClient::open(TRY(home::place_of_volume(home, name, arguments.store)));
 }
 
-Result<void> refuse_another_place(const home::Home& home, const std::string& name,
-                                  const object::StoreUrl& place) {
+Result<void> prepare_for_volume(const home::Home& home, const std::string& name,
+                                const object::StoreUrl& place) {
+  TRY(env::make_directories(home.root, env::Access::kOwner));
+  const std::string notice = TRY(home::close_home(home));
+  if (!notice.empty()) say("runnel: " + notice);
   const object::StoreUrl known = TRY(home::place_of_volume(home, name, std::nullopt));
   const bool is_folder = known.scheme == object::StoreUrl::Scheme::kFile;
   if (known == place || (is_folder && !env::exists(known.path))) return {};

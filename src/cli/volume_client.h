@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "async/event_loop.h"
+#include "async/together.h"
 #include "cli/arguments.h"
+#include "cli/transfer_line.h"
 #include "env/clock.h"
 #include "env/random.h"
 #include "home/home.h"
@@ -38,6 +40,16 @@ class VolumeClient {
   Result<T> run(Async<T> work) {
     return loop_->block_on(std::move(work));
   }
+  // The same, while the line tells how far it is, and also when that is no further.
+  template <typename T>
+  Result<T> run_drawing(TransferLine& line, Async<T> work) {
+    std::vector<async::Stoppable<T>> both;
+    both.push_back([&work](async::StopToken) { return std::move(work); });
+    both.push_back([this, &line](async::StopToken stop) {
+      return keep_drawing<T>(*loop_, line, std::move(stop));
+    });
+    return MUST(run(async::race<T>(*loop_, std::move(both)))).result;
+  }
   // Runs what frees room: when the store is full, again in the room that it holds for that.
   template <typename T>
   Result<T> run_freeing(const std::function<Async<T>()>& work) {
@@ -54,6 +66,14 @@ class VolumeClient {
 
  private:
   explicit VolumeClient(std::shared_ptr<async::EventLoop> loop) : loop_(std::move(loop)) {}
+  // Until it is stopped.
+  template <typename T>
+  static Async<T> keep_drawing(async::EventLoop& loop, TransferLine& line, async::StopToken stop) {
+    for (;;) {
+      CO_TRY(co_await loop.sleep(Duration::millis(500), stop));
+      line.draw_again();
+    }
+  }
   static Result<std::unique_ptr<VolumeClient>> open_on(std::shared_ptr<async::EventLoop> loop,
                                                        const object::StoreUrl& place,
                                                        object::KeyRule rule);
@@ -68,10 +88,11 @@ using VolumeClientPtr = std::unique_ptr<VolumeClient>;
 Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
                                   const std::string& name);
 
+// To be called before a volume is made that the home is to know: its folder is closed to other users.
 // kConflict when the home has a volume of the name in another store: a name stands for one. One
-// that is there no more is in nobody's way.
-Result<void> refuse_another_place(const home::Home& home, const std::string& name,
-                                  const object::StoreUrl& place);
+// that is there no more is in nobody's way. kPrecondition as close_home().
+Result<void> prepare_for_volume(const home::Home& home, const std::string& name,
+                                const object::StoreUrl& place);
 
 // Prints the document where one is asked for, else the text.
 void answer(const Arguments& arguments, const json::Value& value, const std::string& text);

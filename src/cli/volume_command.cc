@@ -52,7 +52,7 @@ Result<Volume> made_or_found(VolumeClient& client, const home::Home& home, const
 Result<int> create(const Arguments& arguments, const home::Home& home) {
   const std::string name = TRY(parse_volume_name(arguments.volume));
   const object::StoreUrl place = TRY(home::place_of_volume(home, name, arguments.store));
-  TRY(refuse_another_place(home, name, place));
+  TRY(prepare_for_volume(home, name, place));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   const Volume made = TRY(made_or_found(*client, home, name, place));
   TRY(home::remember_volume(home, name, place));

@@ -23,7 +23,7 @@ Result<Volume> opened_or_made(VolumeClient& client, const home::Home& home, cons
                               const object::StoreUrl& place) {
   Result<Volume> opened = client.volume(name);
   if (opened.ok() || opened.error().code != Errc::kNotFound) return opened;
-  TRY(refuse_another_place(home, name, place));
+  TRY(prepare_for_volume(home, name, place));
   Result<Volume> made = client.run(Volume::create(client.context(), name));
   if (made.ok()) TRY(home::remember_volume(home, name, place));
   return made;

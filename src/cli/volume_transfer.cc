@@ -70,7 +70,7 @@ Result<volume::PutResult> put_and_tell(VolumeClient& client, const Putting& putt
   options.progress = [&line, total](const volume::PutProgress& done) {
     line.draw({done.files, done.bytes, total});
   };
-  Result<volume::PutResult> done = client.run(putting(std::move(options)));
+  Result<volume::PutResult> done = client.run_drawing(line, putting(std::move(options)));
   line.clear();
   if (done.ok()) tell_of_put(*done, words, env::real_clock().boot() - begun);
   return done;
@@ -101,8 +101,8 @@ Result<volume::GetProgress> get_and_tell(VolumeClient& client, volume::Volume& o
   options.progress = [&line, total](const volume::GetProgress& done) {
     line.draw({done.files, done.bytes, total});
   };
-  Result<volume::GetProgress> done = client.run(
-      volume::get_into(client.loop(), opened, version, path, sink, std::move(options), {}));
+  Result<volume::GetProgress> done = client.run_drawing(
+      line, volume::get_into(client.loop(), opened, version, path, sink, std::move(options), {}));
   line.clear();
   if (!done.ok()) return done;
   say(std::string(words.done) + " " + count_text(done->files, "file", "files") + ", " +

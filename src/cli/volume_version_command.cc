@@ -35,7 +35,7 @@ Result<int> clone_volume(const Arguments& arguments, const home::Home& home) {
   }
   const std::string name = TRY(parse_volume_name(arguments.target));
   const object::StoreUrl place = TRY(home::place_of_volume(home, from.name, arguments.store));
-  TRY(refuse_another_place(home, name, place));
+  TRY(prepare_for_volume(home, name, place));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   volume::Volume origin = TRY(client->volume(from.name));
   Result<volume::Volume> cloned =

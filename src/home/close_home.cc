@@ -25,6 +25,7 @@ Result<bool> holds_other_files(const Home& home) {
     if (env::exists(ours)) return false;
   }
   if (env::exists(home.nodes_file())) return false;  // Written before the first command.
+  if (env::exists(home.volumes_file())) return false;
   return !TRY(env::list_directory(home.root)).empty();
 }
 
@@ -33,9 +34,9 @@ Error not_its_own(const Home& home, unsigned mode) {
                                         "), and it is not a home's alone")
       .with_field("RUNNEL_HOME")
       .with_value(home.root)
-      .with_hint(
-          "choose a folder of its own: export RUNNEL_HOME=" + shell_word(home.root + "/runnel") +
-          "; or close this one: chmod 700 " + shell_word(home.root));
+      .with_hint("close it where it is yours alone: chmod 700 " + shell_word(home.root) +
+                 "; or choose a folder of its own: export RUNNEL_HOME=" +
+                 shell_word(home.root + "/runnel"));
 }
 
 Error another_users(const Home& home) {

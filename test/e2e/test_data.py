@@ -475,6 +475,9 @@ def test_fsspec_reads_by_url(data):
         "name": "data/link", "islink": True, "mtime": 0}
     assert files.glob("data/many/*/0*7") == sorted(f"data/{path.relative_to(data)}" for path in data.glob("many/*/0*7"))
     assert files.find("data/deep") == ["data/deep/er/file"]
+    with files.open("data/text") as file:
+        assert file.size == (data / "text").stat().st_size
+    assert files.read_block("data/text", 5, 10) == (data / "text").read_bytes()[5:15]
     kinds = {each["name"]: each["type"] for each in files.ls("data")}
     assert (kinds["data/link"], kinds["data/folder"], kinds["data/deep"]) == ("file", "link", "directory")
     assert len(files.find("data")) == len(files_of(data)) + 1, "the link to a folder is not gone through"

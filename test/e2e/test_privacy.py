@@ -84,6 +84,22 @@ def test_an_empty_folder_that_others_can_read_becomes_a_closed_home(runnel):
     assert mode_of(runnel.home) == 0o700
 
 
+def test_a_volume_is_made_in_a_closed_home_or_not_at_all(runnel):
+    runnel.home.mkdir(mode=0o755)
+    (runnel.home / "thesis.tex").write_text("mine")
+    for words in (["create", "data"], ["load", runnel.work / "dump", "data"]):
+        runnel.run("volume", *words, code=None)
+        assert not (runnel.home / "volumes").exists(), words
+    runnel.run("volume", "create", "data", code=1)
+    assert f"chmod 700 {runnel.home}" in runnel.err
+    (runnel.home / "thesis.tex").unlink()
+    runnel.run("volume", "create", "data")
+    assert mode_of(runnel.home) == 0o700
+    runnel.home.chmod(0o755)  # As `chmod -R` does.
+    runnel.run("run", "--", "true")
+    assert "its mode was 0755" in runnel.err and mode_of(runnel.home) == 0o700
+
+
 def test_a_folder_that_is_not_a_homes_alone_is_refused_with_the_remedy(runnel):
     runnel.home.mkdir(mode=0o755)
     (runnel.home / "thesis.tex").write_text("mine")

@@ -81,7 +81,12 @@ Error told_error(const std::string& command, const env::Finished& finished) {
   const auto is = [&code](Errc of) {
     return code != nullptr && code->as_text() == std::string(to_string(of));
   };
-  const Errc kind = is(Errc::kNotFound)   ? Errc::kInvalid
+  // Nor do keys come to a job that has none.
+  const json::Value* const field = error->find("field");
+  const bool lacks_keys =
+      is(Errc::kDenied) && field != nullptr && field->as_text() == "AWS_ACCESS_KEY_ID";
+  const Errc kind = lacks_keys            ? Errc::kDenied
+                    : is(Errc::kNotFound) ? Errc::kInvalid
                     : is(Errc::kConflict) ? Errc::kConflict
                                           : Errc::kIo;
   Error told(kind, message->as_text());
@@ -133,11 +138,14 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
   if (!shown.ok()) {
     Error error = std::move(shown).error();
     const bool is_gone = error.code == Errc::kInvalid;
+    const bool lacks_keys = error.code == Errc::kDenied;
     error.message = "volume " + target_of(use) +
                     (is_gone ? " is not there, as it was when the job was submitted (a tag keeps a "
                                "version): "
-                             : " cannot be read now: ") +
+                     : lacks_keys ? " cannot be read by this job: "
+                                  : " cannot be read now: ") +
                     error.message;
+    if (lacks_keys) error.code = Errc::kInvalid;  // For good: `retry` brings those of its shell.
     return std::move(error).with_field("volumes." + use.name);
   }
   so_far.volumes.emplace_back(model::volume_variable(use.name), tree);

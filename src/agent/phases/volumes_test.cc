@@ -220,6 +220,20 @@ TEST_F(VolumesPhaseTest, WhatIsNotThereFailsForGood) {
       "submitted (a tag keeps a version): no version; look");
   answer_with(R"(echo '{"error":{"code":"unavailable","message":"no answer"}}'; exit 1)");
   EXPECT_EQ(prepare().error().code, Errc::kIo) << "it is tried again";
+  answer_with(R"(echo '{"error":{"code":"denied","message":"a wrong key"}}'; exit 1)");
+  EXPECT_EQ(prepare().error().code, Errc::kIo) << "a policy may change";
+}
+
+// A new `retry` hands over the keys of its shell, but only once the job has ended.
+TEST_F(VolumesPhaseTest, AJobWithoutKeysFailsForGood) {
+  answer_with(
+      R"(echo '{"error":{"code":"denied","field":"AWS_ACCESS_KEY_ID","message":"there are no keys)"
+      R"( for S3","hint":"set AWS_ACCESS_KEY_ID"}}'; exit 1)");
+  const Error error = prepare().error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.to_string(),
+            "volumes.data: volume fashion@0123456789abcdef cannot be read by this job: there are "
+            "no keys for S3; set AWS_ACCESS_KEY_ID");
 }
 
 TEST_F(VolumesPhaseTest, TheKeysOfABucketGoToItsMountAlone) {
