@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "cli/kept_by_runnel.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/volume_client.h"
@@ -98,6 +99,7 @@ Error would_lose(const std::string& folder, const VolumeTarget& from, const std:
 
 Result<void> remove_surplus(const std::string& folder, const Paths& surplus) {
   CHECK(folder.starts_with('/'), "what is removed is below a folder that has a whole path");
+  for (const std::string& path : surplus) TRY(check_keeps_nothing(folder + "/" + path));
   for (const std::string& path : surplus) {
     CHECK(!path.empty(), "the folder itself is never removed");
     CHECK(!path.starts_with('/'), "what is removed is below the folder");
@@ -143,6 +145,7 @@ Result<int> sync_out(const Arguments& arguments, const home::Home& home, const V
   const bool may_lose =
       loses_nothing || arguments.remove || TRY(home::was_synced(home, place, synced));
   if (!may_lose) return would_lose(place, from, synced.uuid, source.difference);
+  TRY(check_in_no_volume(place));
   TRY(env::make_directories(env::parent_of(place)));
   TRY(remove_surplus(place, surplus));
   const auto sink = TRY(

@@ -1,6 +1,10 @@
 #include "object/object_store.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -205,6 +209,51 @@ TEST_P(ObjectStoreTest, OneOfManySwapsWins) {
     MUST(loop_->block_on(gate.close()));
     EXPECT_EQ(won, 1) << "round " << round;
     etag = winner;
+  }
+}
+
+// Room for a thread or two more than are there.
+class LittleRoom {
+ public:
+  LittleRoom() {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::ifstream status("/proc/self/statm");
+    rlim_t pages = 0;
+    status >> pages;
+    rlimit little = before_;
+    little.rlim_cur = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (24U << 20U);
+    ::setrlimit(RLIMIT_AS, &little);
+  }
+  ~LittleRoom() { ::setrlimit(RLIMIT_AS, &before_); }
+  LittleRoom(const LittleRoom&) = delete;
+  LittleRoom& operator=(const LittleRoom&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// It serves other mounts, and a Python process has more to do than to read a volume.
+TEST(LocalStore, AMachineWithoutThreadsToSpareHasFewer) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer takes all of the address space";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the sanitizer takes all of the address space";
+#endif
+#endif
+  const env::testing::TemporaryDirectory folder;
+  const std::unique_ptr<async::EventLoop> loop = MUST(async::EventLoop::create());
+  for (int stores = 0; stores < 4; ++stores) {
+    Result<std::unique_ptr<LocalStore>> opened = [&] {
+      const LittleRoom room;
+      return stores % 2 == 0 ? LocalStore::open(*loop, folder.path())
+                             : loop->block_on(LocalStore::open_beside(*loop, folder.path()));
+    }();
+    if (!opened.ok()) continue;  // Not even one.
+    LocalStore& store = **opened;
+    MUST(loop->block_on(store.put("one", make_body("1"), Condition::none(), {})));
+    EXPECT_EQ(MUST(loop->block_on(store.get("one", kAny, {}))).bytes, "1");
+    MUST(loop->block_on(store.stop()));
   }
 }
 

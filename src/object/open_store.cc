@@ -49,9 +49,13 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, e
     case StoreUrl::Scheme::kFile:
       opened->take_folder(TRY(LocalStore::open(loop, url.path)), clock);
       break;
-    case StoreUrl::Scheme::kS3:
-      TRY(opened->open_bucket(loop, clock, random, url, rule, TRY(settings_now(variable))));
+    case StoreUrl::Scheme::kS3: {
+      const Result<void> begun =
+          opened->open_bucket(loop, clock, random, url, rule, TRY(settings_now(variable)));
+      if (!begun.ok()) MUST(loop.block_on(opened->stop()));
+      TRY(Result<void>(begun));
       break;
+    }
   }
   return opened;
 }
@@ -63,7 +67,9 @@ Async<std::unique_ptr<OpenedStore>> OpenedStore::open_beside(async::EventLoop& l
   auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
   if (url.scheme == StoreUrl::Scheme::kS3) {
     const AwsSettings settings = CO_TRY(co_await settings_beside(loop, variable));
-    CO_TRY(opened->open_bucket(loop, clock, random, url, rule, settings));
+    const Result<void> begun = opened->open_bucket(loop, clock, random, url, rule, settings);
+    if (!begun.ok()) MUST(co_await opened->stop());
+    CO_TRY(Result<void>(begun));
     co_return opened;
   }
   opened->take_folder(CO_TRY(co_await LocalStore::open_beside(loop, url.path)), clock);

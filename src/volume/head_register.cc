@@ -1,10 +1,12 @@
 #include "volume/head_register.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "hash/sha256.h"
 #include "volume/digits.h"
+#include "volume/object_id.h"
 
 namespace runnel::volume {
 namespace {
@@ -117,6 +119,42 @@ Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
   co_return {};
 }
 
+// Whether there are packs or pages. A store that does not tell has none.
+Async<bool> HeadRegister::has_objects() {
+  for (const std::string_view kind : {"i/", "p/"}) {
+    const std::string folder = volume_ + "/";
+    const Result<object::ListPage> page =
+        co_await store_.list(folder + std::string(kind), "", stop_);
+    if (!page.ok()) co_return false;
+    const bool has_some =
+        std::any_of(page->objects.begin(), page->objects.end(), [&](const object::Listed& each) {
+          return is_object_key(std::string_view(each.key).substr(folder.size()), kind);
+        });
+    if (has_some) co_return true;
+  }
+  co_return false;
+}
+
+Error HeadRegister::is_lost() const {
+  return Error(Errc::kCorrupt, "the head of volume " + volume_ + " in " + store_.name() +
+                                   " is missing, and its versions are there")
+      .with_field("volume")
+      .with_value(volume_)
+      .with_hint("put back a copy of the object '" + key_ + "'; to give them up, remove all that " +
+                 "lies below '" + volume_ + "/' there");
+}
+
+Async<void> HeadRegister::check_not_lost() {
+  HeadRegister there(store_, random_, volume_, stop_);
+  there.see_deleted();
+  const Result<void> loaded = co_await there.load();
+  // Somebody may have made it between the two looks.
+  if (loaded.ok() || loaded.error().code != Errc::kCorrupt) co_return {};
+  const Result<void> again = co_await there.load();
+  if (!again.ok() && again.error().code == Errc::kCorrupt) co_return again.error();
+  co_return {};
+}
+
 SeenHead HeadRegister::seen() const {
   CHECK(!head_.uuid.empty(), "no head was read");
   return {encode_head(head_), etag_};
@@ -157,6 +195,7 @@ Async<void> HeadRegister::load_whole() {
 Async<void> HeadRegister::load_once() {
   Result<object::Object> read = co_await store_.get(key_, Head::kReadMax, stop_);
   if (!read.ok() && read.error().code == Errc::kNotFound) {
+    if (CO_TRY(co_await has_objects())) co_return is_lost();
     co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
         .with_field("volume")
         .with_value(volume_)

@@ -42,6 +42,9 @@ class HeadRegister {
   // From here on the head of a deleted volume is one like any other.
   void see_deleted() { sees_deleted_ = true; }
 
+  // kCorrupt where there is no head, and objects of a volume are: a new head would make garbage of
+  // all its versions.
+  Async<void> check_not_lost();
   // The first head of an empty volume. kConflict when there is one already. It takes the place of
   // one that was deleted.
   Async<void> create();
@@ -51,7 +54,8 @@ class HeadRegister {
   SeenHead seen() const;
   // Begins with one that was read before, which may be another one by now.
   Result<void> take(const SeenHead& seen);
-  // The head as it is now. kNotFound when there is no such volume, or it was deleted.
+  // The head as it is now. kNotFound when there is no such volume, or it was deleted; kCorrupt as
+  // check_not_lost() and for a head that is damaged.
   Async<void> load();
   // The same for who has a session: of a volume that is being deleted, what it holds stays.
   Async<void> load_to_hold();
@@ -73,6 +77,8 @@ class HeadRegister {
   // The condition under which a head takes the place of one that was deleted.
   Async<object::Condition> place_of_deleted();
   Result<void> check_there() const;
+  Async<bool> has_objects();
+  Error is_lost() const;
   Async<void> load_whole();
   Async<void> load_once();
 

@@ -9,6 +9,7 @@
 #include "env/files.h"
 #include "env/subprocess.h"
 #include "env/testing/temporary_directory.h"
+#include "volume/clone.h"
 #include "volume/condemned.h"
 #include "volume/file_reader.h"
 #include "volume/folder_difference.h"
@@ -253,6 +254,29 @@ TEST_F(HostileVolumeTest, AHeadWithTagsAloneIsChecked) {
     EXPECT_EQ(checked.versions, 1) << repair;
     EXPECT_TRUE(checked.damages.empty()) << repair;
   }
+}
+
+// Whoever makes a new one in its place makes garbage of all that it had.
+TEST_F(HostileVolumeTest, AVolumeWhoseHeadIsLostIsNotMadeAnew) {
+  data_.put({{"a", "1"}});
+  auto& objects = data_.store().objects();
+  const object::Object head = objects.at("data/head");
+  objects.erase("data/head");
+  const VolumeContext context{data_.store(), env::real_clock(), data_.random(), {}};
+  const Error lost = data_.try_run(Volume::open(context, "data")).error();
+  EXPECT_EQ(lost.code, Errc::kCorrupt);
+  EXPECT_NE(lost.message.find("is missing, and its versions are there"), std::string::npos);
+  EXPECT_EQ(data_.try_run(Volume::create(context, "data")).error().code, Errc::kCorrupt);
+  MemoryVolume origin(data_.loop());
+  origin.put({{"b", "2"}});
+  for (const auto& [key, object] : origin.store().objects()) {
+    objects["origin" + key.substr(key.find('/'))] = object;
+  }
+  Volume other = data_.run(Volume::open(context, "origin"));
+  EXPECT_EQ(data_.try_run(clone_volume(context, other, "latest", "data")).error().code,
+            Errc::kCorrupt);
+  objects["data/head"] = head;
+  EXPECT_EQ(data_.content("a"), "1");
 }
 
 // An export to where the volume itself is.

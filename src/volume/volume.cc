@@ -67,6 +67,7 @@ Async<Volume> Volume::create(VolumeContext context, std::string name) {
   Volume volume(std::move(context), std::move(name));
   CO_TRY(co_await probe_conditions(volume.context_.store, volume.context_.random,
                                    volume.prefix_ + "s/", volume.context_.stop));
+  CO_TRY(co_await volume.head_->check_not_lost());
   CO_TRY(co_await volume.head_->create());
   co_return volume;
 }

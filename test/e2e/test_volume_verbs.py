@@ -1,10 +1,12 @@
 """What `runnel volume` does with names, versions and other places: show, cp, mv, sync, snapshot, restore."""
 
 import json
+import shutil
 import signal
 
 import pytest
 
+from conftest import Runnel
 from test_volume import long_put, rebuild, same, tree
 
 
@@ -144,6 +146,35 @@ def test_a_copy_between_volumes_that_was_killed_goes_on(runnel, tmp_path):
     runnel.run("volume", "cp", "from:/", "to:/")
     assert "that an interrupted put had stored" in runnel.err
     assert newest(runnel, "to")["tree"] == newest(runnel, "from")["tree"]
+
+
+def test_a_sync_removes_no_volume_and_no_home(runnel, tmp_path):
+    """What it removes is in earlier versions of the volume it comes of, and other volumes are not."""
+    source = tree(tmp_path / "source", {"a": b"1", "head": b"{}", "p/zz": b"x"})
+    for volume in ("data", "other"):
+        runnel.run("volume", "create", volume)
+        runnel.run("volume", "put", source, volume)
+    place = runnel.home / "volumes" / "other"
+    before = sorted(path for path in place.rglob("*"))
+    runnel.run("volume", "sync", "data:/", place, "--delete", code=1)
+    assert f"{place} is the place of a volume, which would be lost" in runnel.err
+    runnel.run("volume", "sync", "data:/", place / "p", "--delete", code=1)
+    assert sorted(path for path in place.rglob("*")) == before
+    project = tmp_path / "project"
+    runnel.run("volume", "sync", "data:/", project)
+    (project / "deep").mkdir()
+    theirs = Runnel(project / "deep", answers=tmp_path / "answers")
+    theirs.run("run", "--", "true")
+    theirs.rest()
+    runnel.run("volume", "create", "third", "--store", f"file://{project}/store")
+    for inside, what in (("deep/home", "a home of Runnel"), ("store", "a store of volumes")):
+        kept = sorted(path for path in (project / inside).rglob("*"))
+        for words in ([], ["--delete"]):
+            runnel.run("volume", "sync", "data:/", project, *words, code=1)
+            assert f"{project / inside} is {what}, which would be lost" in runnel.err
+        assert sorted(path for path in (project / inside).rglob("*")) == kept
+        shutil.rmtree(project / inside.split("/")[0])
+    runnel.run("volume", "sync", "data:/", project)
 
 
 def test_sync_makes_a_folder_as_the_volume_is(runnel, data, tmp_path):

@@ -11,27 +11,34 @@ Result<std::unique_ptr<LocalStore>> LocalStore::open(async::EventLoop& loop,
                                                      const std::string& path) {
   ObjectFolder folder = TRY(ObjectFolder::open(path));
   Workers workers;
-  while (workers.size() < kWorkers) workers.push_back(TRY(make_worker(loop)));
+  TRY(add_workers(loop, workers));
   return std::unique_ptr<LocalStore>(new LocalStore(loop, std::move(folder), std::move(workers)));
 }
 
 Async<std::unique_ptr<LocalStore>> LocalStore::open_beside(async::EventLoop& loop,
                                                            std::string path) {
   Workers workers;
-  workers.push_back(CO_TRY(make_worker(loop)));
+  CO_TRY(add_workers(loop, workers));
   Result<ObjectFolder> folder =
       co_await workers.front()->run([&path] { return ObjectFolder::open(path); });
   if (!folder.ok()) {
-    MUST(co_await workers.front()->stop());
+    for (const auto& worker : workers) MUST(co_await worker->stop());
     co_return folder.error();
   }
-  while (workers.size() < kWorkers) workers.push_back(CO_TRY(make_worker(loop)));
   co_return std::unique_ptr<LocalStore>(
       new LocalStore(loop, *std::move(folder), std::move(workers)));
 }
 
-Result<std::unique_ptr<async::Worker>> LocalStore::make_worker(async::EventLoop& loop) {
-  return async::Worker::create(loop, {.name = "object-local", .queued_max = kCallsMax});
+// One at least; a machine without threads to spare has fewer than it might.
+Result<void> LocalStore::add_workers(async::EventLoop& loop, Workers& workers) {
+  const async::WorkerOptions options{.name = "object-local", .queued_max = kCallsMax};
+  workers.push_back(TRY(async::Worker::create(loop, options)));
+  while (workers.size() < kWorkers) {
+    Result<std::unique_ptr<async::Worker>> more = async::Worker::create(loop, options);
+    if (!more.ok()) break;
+    workers.push_back(*std::move(more));
+  }
+  return {};
 }
 
 LocalStore::~LocalStore() = default;

@@ -15,7 +15,7 @@ namespace runnel::object {
 // Objects in a folder of this machine, or of a network file system. docs/design/object.md.
 //
 // Contract: stop() is awaited before destruction.
-// Threads:  the loop's; files are touched on kWorkers threads "object-local".
+// Threads:  the loop's; files are touched on up to kWorkers threads "object-local".
 // Limits:   kCallsMax calls are with the threads; more wait for their turn.
 class LocalStore final : public ObjectStore {
  public:
@@ -41,7 +41,7 @@ class LocalStore final : public ObjectStore {
 
  private:
   using Workers = std::vector<std::unique_ptr<async::Worker>>;
-  static Result<std::unique_ptr<async::Worker>> make_worker(async::EventLoop& loop);
+  static Result<void> add_workers(async::EventLoop& loop, Workers& workers);
   LocalStore(async::EventLoop& loop, ObjectFolder folder, Workers workers)
       : folder_(std::move(folder)), workers_(std::move(workers)), calls_(loop, kCallsMax) {}
 
