@@ -88,9 +88,9 @@ using VolumeClientPtr = std::unique_ptr<VolumeClient>;
 Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
                                   const std::string& name);
 
-// To be called before a volume is made that the home is to know: its folder is closed to other users.
-// kConflict when the home has a volume of the name in another store: a name stands for one. One
-// that is there no more is in nobody's way. kPrecondition as close_home().
+// To be called before a volume is made that the home is to know: its folder is closed to other
+// users. kConflict when the home has a volume of the name in another store: a name stands for one.
+// One that is there no more is in nobody's way. kPrecondition as close_home().
 Result<void> prepare_for_volume(const home::Home& home, const std::string& name,
                                 const object::StoreUrl& place);
 

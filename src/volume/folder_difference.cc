@@ -79,10 +79,10 @@ class Comparison {
   }
 
   void look_at(NamedNodes& files) {
+    Result<FolderRoot> root = FolderRoot::open(target_, false);
     for (auto& [path, node] : files) {
-      const std::string file = target_ + "/" + path;
-      if (is_as_node(file, node)) continue;
-      const Result<env::FileInfo> there = env::file_info(file);
+      if (root.ok() && is_as_node(*root, path, node)) continue;
+      const Result<env::FileInfo> there = env::file_info(target_ + "/" + path);
       const bool is_other = there.ok() && there->kind != env::FileKind::kDirectory;
       if (is_other) done_.replaced.push_back(path);
       done_.missing.push_back(std::move(path));

@@ -9,11 +9,11 @@
 namespace runnel::volume {
 namespace {
 
-Result<void> write_file(const std::string& path, const SinkEntry& file) {
+Result<void> write_file(FolderRoot& root, const std::string& below, const SinkEntry& file) {
   std::string bytes;
   bytes.reserve(file.node.size);
   for (const std::string& chunk : file.chunks) bytes += chunk;
-  return make_file(path, file.node, bytes);
+  return make_file(root, below, file.node, bytes);
 }
 
 // Whoever names one means that it is written to.
@@ -48,10 +48,23 @@ Result<std::unique_ptr<FolderSink>> FolderSink::open(async::EventLoop& loop, std
   return std::unique_ptr<FolderSink>(new FolderSink(std::move(target), same, std::move(worker)));
 }
 
+// What is named may be a link to a folder, and a folder that is missing above it is not made here.
+Result<FolderRoot*> FolderSink::root() {
+  if (!root_) root_.emplace(TRY(FolderRoot::open(FolderRoot::split(target_).first, false)));
+  return &*root_;
+}
+
+std::string FolderSink::below(const std::string& path) const {
+  const std::string name = FolderRoot::split(target_).second;
+  if (name.empty() || path.empty()) return name + path;
+  return name + "/" + path;
+}
+
 Async<bool> FolderSink::has(std::string path, Node node) {
   if (same_ == Same::kNever) co_return false;
-  const std::string file = place(path);
-  co_return co_await worker_->run([&file, &node] { return is_as_node(file, node); });
+  co_return co_await worker_->run([this, &path, &node]() -> Result<bool> {
+    return is_as_node(*TRY(root()), below(path), node);
+  });
 }
 
 Async<void> FolderSink::take(std::vector<SinkEntry> entries) {
@@ -62,24 +75,25 @@ Async<void> FolderSink::take(std::vector<SinkEntry> entries) {
 }
 
 Result<void> FolderSink::write(const SinkEntry& entry) {
-  const std::string path = place(entry.path);
-  if (entry.node.kind != NodeKind::kFolder) TRY(look_for_head(path));
+  FolderRoot& in = *TRY(root());
+  const std::string path = below(entry.path);
+  if (entry.node.kind != NodeKind::kFolder) TRY(look_for_head(in.place(path)));
   switch (entry.node.kind) {
-    case NodeKind::kFile: return write_file(path, entry);
-    case NodeKind::kLink: return make_link(path, entry.node);
+    case NodeKind::kFile: return write_file(in, path, entry);
+    case NodeKind::kLink: return make_link(in, path, entry.node);
     case NodeKind::kFolder: break;
   }
-  const bool is_made = TRY(make_folder(path));
+  const bool is_made = TRY(make_folder(in, path));
   if (is_made || !entry.path.empty()) folders_.emplace_back(path, entry.node);
   return {};
 }
 
 Async<void> FolderSink::begin(std::string path, Node node) {
-  const std::string file = place(path);
   long_node_ = std::move(node);
-  long_.emplace(CO_TRY(co_await worker_->run([&file]() -> Result<TargetFile> {
-    TRY(look_for_head(file));
-    return TargetFile::begin(file);
+  long_.emplace(CO_TRY(co_await worker_->run([this, &path]() -> Result<TargetFile> {
+    FolderRoot& in = *TRY(root());
+    TRY(look_for_head(in.place(below(path))));
+    return TargetFile::begin(in, below(path));
   })));
   co_return {};
 }
@@ -105,7 +119,7 @@ Async<void> FolderSink::finish() {
   // From the deepest up: what is made in a folder changes its time.
   std::reverse(folders_.begin(), folders_.end());
   co_return co_await worker_->run([this]() -> Result<void> {
-    for (const auto& [folder, node] : folders_) TRY(set_attributes(folder, node));
+    for (const auto& [folder, node] : folders_) TRY(set_attributes(*TRY(root()), folder, node));
     return {};
   });
 }

@@ -37,13 +37,13 @@ class FolderSink final : public TreeSink {
   FolderSink(std::string target, Same same, std::unique_ptr<async::Worker> worker)
       : target_(std::move(target)), same_(same), worker_(std::move(worker)) {}
 
-  std::string place(const std::string& path) const {
-    return path.empty() ? target_ : target_ + "/" + path;
-  }
-
-  Result<void> write(const SinkEntry& entry);  // On the thread.
+  // On the thread: the folder that the target is in, whose name comes before each path.
+  Result<FolderRoot*> root();
+  std::string below(const std::string& path) const;
+  Result<void> write(const SinkEntry& entry);
 
   const std::string target_;
+  std::optional<FolderRoot> root_;
   const Same same_;
   std::unique_ptr<async::Worker> worker_;
   std::vector<std::pair<std::string, Node>> folders_;  // Whose attributes are to be set.

@@ -1,5 +1,7 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "volume/condemned.h"
 #include "volume/file_reader.h"
 #include "volume/folder_difference.h"
+#include "volume/folder_sink.h"
 #include "volume/fsck.h"
 #include "volume/gc.h"
 #include "volume/get.h"
@@ -277,6 +280,50 @@ TEST_F(HostileVolumeTest, AVolumeWhoseHeadIsLostIsNotMadeAnew) {
             Errc::kCorrupt);
   objects["data/head"] = head;
   EXPECT_EQ(data_.content("a"), "1");
+}
+
+// Another user may write in the folder that is put, and waits for the moment.
+TEST_F(HostileVolumeTest, APutReadsNothingBehindALinkThatComesMeanwhile) {
+  MUST(env::make_directories(place("source/d")));
+  MUST(env::make_directories(place("private")));
+  MUST(env::write_file_atomically(place("private/id"), "secret"));
+  MUST(env::write_file_atomically(place("source/d/id"), "mine"));
+  MUST(env::write_file_atomically(place("source/d/aa"), std::string(40 << 20, 'a')));
+  auto source = MUST(SourceTree::open(place("source")));
+  ASSERT_FALSE(MUST(source->next()).is_last) << "aa is not whole yet";
+  ASSERT_EQ(::rename(place("source/d").c_str(), place("source/away").c_str()), 0);
+  ASSERT_EQ(::symlink(place("private").c_str(), place("source/d").c_str()), 0);
+  Result<ReadBatch> batch = source->next();
+  while (batch.ok() && !batch->is_last) batch = source->next();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.error().code, Errc::kConflict);
+  EXPECT_NE(batch.error().message.find("lies behind a link"), std::string::npos);
+}
+
+TEST_F(HostileVolumeTest, AGetChangesNothingBehindALinkThatComesMeanwhile) {
+  MUST(env::make_directories(place("private")));
+  ASSERT_EQ(::chmod(place("private").c_str(), 0700), 0);
+  const auto sink = MUST(FolderSink::open(*data_.loop(), place("got"), FolderSink::Same::kNever));
+  const auto entry = [](const std::string& path, NodeKind kind) {
+    std::vector<SinkEntry> entries(1);
+    entries[0].path = path;
+    entries[0].node.kind = kind;
+    entries[0].node.mode = 0755;
+    return entries;
+  };
+  data_.run(sink->take(entry("", NodeKind::kFolder)));
+  data_.run(sink->take(entry("d", NodeKind::kFolder)));
+  ASSERT_EQ(::rename(place("got/d").c_str(), place("got/away").c_str()), 0);
+  ASSERT_EQ(::symlink(place("private").c_str(), place("got/d").c_str()), 0);
+  for (const NodeKind kind : {NodeKind::kFile, NodeKind::kFolder}) {
+    EXPECT_EQ(data_.try_run(sink->take(entry("d/a", kind))).error().code, Errc::kConflict);
+  }
+  EXPECT_EQ(data_.try_run(sink->take(entry("d", NodeKind::kFolder))).error().code, Errc::kConflict);
+  EXPECT_EQ(data_.try_run(sink->begin("d/long", Node())).error().code, Errc::kConflict);
+  EXPECT_EQ(data_.try_run(sink->finish()).error().code, Errc::kConflict);
+  data_.run(sink->close());
+  EXPECT_EQ(mode_of(place("private")), 0700U);
+  EXPECT_TRUE(MUST(env::list_directory(place("private"))).empty());
 }
 
 // An export to where the volume itself is.

@@ -13,6 +13,8 @@
 #include "env/files.h"
 #include "volume/chunker.h"
 #include "volume/file_cutter.h"
+#include "volume/folder_root.h"
+#include "volume/snapshot.h"
 #include "volume/target_tree.h"
 
 namespace runnel::volume {
@@ -22,18 +24,11 @@ using async::UniqueFd;
 
 constexpr int kReadAgainMax = 3;
 constexpr std::size_t kReadBytes = 4 << 20;
-constexpr std::size_t kTargetMax = 4'096;
 
 Error changes(const std::string& path) {
   return Error(Errc::kConflict, path + " changes while it is read")
       .with_value(path)
       .with_hint("put it again when nobody writes it");
-}
-
-Result<struct stat> look(const std::string& path) {
-  struct stat info = {};
-  if (::lstat(path.c_str(), &info) != 0) return errno_error("look at " + path, errno);
-  return info;
 }
 
 bool is_same(const struct stat& one, const struct stat& other) {
@@ -54,13 +49,14 @@ Node node_of(const struct stat& info, NodeKind kind) {
 // An open file of the source.
 class SourceFile {
  public:
-  static Result<SourceFile> open(const std::string& path) {
+  static Result<SourceFile> open(const FolderRoot& root, const std::string& below) {
     SourceFile file;
-    file.path_ = path;
-    file.file_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!file.file_.valid()) return errno_error("open " + path, errno);
+    file.path_ = root.place(below);
+    file.file_ = TRY(root.open_below(below, O_RDONLY | O_NONBLOCK));
     file.begin_ = TRY(file.info());
-    if (!S_ISREG(file.begin_.st_mode)) return Error(Errc::kInvalid, path + " is no regular file");
+    if (!S_ISREG(file.begin_.st_mode)) {
+      return Error(Errc::kInvalid, file.path_ + " is no regular file");
+    }
     return file;
   }
 
@@ -102,9 +98,9 @@ struct LongFile {
 
 class FolderSource final : public SourceTree {
  public:
-  FolderSource(std::string root, Node node) : root_(std::move(root)), node_(std::move(node)) {}
+  FolderSource(FolderRoot root, Node node) : root_(std::move(root)), node_(std::move(node)) {}
   // One file in the folder.
-  FolderSource(std::string root, std::string only, std::string name)
+  FolderSource(FolderRoot root, std::string only, std::string name)
       : root_(std::move(root)), only_(std::move(only)), name_(std::move(name)) {}
 
   Result<ReadBatch> next() override {
@@ -138,14 +134,8 @@ class FolderSource final : public SourceTree {
       levels_.push_back({{*only_}, 0});
       return {};
     }
-    levels_.push_back({TRY(env::list_directory(root_)), 0});
+    levels_.push_back({TRY(root_.names("")), 0});
     return {};
-  }
-
-  std::string place() const {
-    std::string path = root_;
-    for (const std::string& part : path_) path += "/" + part;
-    return path;
   }
 
   // False when there is nothing more.
@@ -163,8 +153,8 @@ class FolderSource final : public SourceTree {
 
   // Whether it is a folder, whose entries come next. What was removed meanwhile is passed over.
   Result<bool> take(ReadBatch& batch) {
-    const std::string file = place();
-    const Result<struct stat> info = look(file);
+    const std::string file = path_text(path_);
+    const Result<struct stat> info = root_.look(file);
     if (!info.ok() && info.error().code == Errc::kNotFound) return false;
     TRY(Result<struct stat>(info));
     if (S_ISDIR(info->st_mode)) return enter(batch, file, *info);
@@ -174,31 +164,27 @@ class FolderSource final : public SourceTree {
     } else if (!is_left && S_ISLNK(info->st_mode)) {
       TRY(read_link(batch, file, *info));
     } else {
-      passed_over_.push_back(file);
+      passed_over_.push_back(root_.place(file));
     }
     return false;
   }
 
   Result<bool> enter(ReadBatch& batch, const std::string& folder, const struct stat& info) {
-    levels_.push_back({TRY(env::list_directory(folder)), 0});
+    levels_.push_back({TRY(root_.names(folder)), 0});
     batch.entries.push_back({path_, node_of(info, NodeKind::kFolder), {}, {}});
     return true;
   }
 
   Result<void> read_link(ReadBatch& batch, const std::string& file, const struct stat& info) {
-    std::string target(kTargetMax, '\0');
-    const ssize_t size = ::readlink(file.c_str(), target.data(), target.size());
-    if (size < 0) return errno_error("read the link " + file, errno);
-    target.resize(static_cast<std::size_t>(size));
     Node node = node_of(info, NodeKind::kLink);
-    node.target = std::move(target);
+    node.target = TRY(root_.target_of(file));
     batch.entries.push_back({path_, std::move(node), {}, {}});
     return {};
   }
 
   Result<void> read_file(ReadBatch& batch, const std::string& file) {
     for (int tries = 0; tries < kReadAgainMax; ++tries) {
-      SourceFile opened = TRY(SourceFile::open(file));
+      SourceFile opened = TRY(SourceFile::open(root_, file));
       if (opened.begin().st_size > static_cast<off_t>(kWholeFileMax)) {
         long_.emplace(LongFile{std::move(opened), named_path(), {}, false});
         return {};
@@ -211,7 +197,7 @@ class FolderSource final : public SourceTree {
       }
       batch.bytes.resize(begin);
     }
-    return changes(file);
+    return changes(root_.place(file));
   }
 
   // What it is to be called: the one file of a source may have a name of its own.
@@ -259,7 +245,7 @@ class FolderSource final : public SourceTree {
     return {};
   }
 
-  const std::string root_;
+  FolderRoot root_;
   const std::optional<Node> node_;
   const std::optional<std::string> only_;
   const std::string name_;
@@ -274,18 +260,20 @@ class FolderSource final : public SourceTree {
 
 Result<std::unique_ptr<SourceTree>> SourceTree::open(const std::string& path, std::string name) {
   const std::string place = TRY(env::real_path(path));
-  const struct stat info = TRY(look(place));
+  const auto [folder, only] = FolderRoot::split(place);
+  FolderRoot around = TRY(FolderRoot::open(folder, true));
+  const struct stat info = TRY(around.look(only));
   if (S_ISDIR(info.st_mode)) {
     Node node = node_of(info, NodeKind::kFolder);
-    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::move(node)));
+    FolderRoot root = TRY(FolderRoot::open(place, true));
+    return std::unique_ptr<SourceTree>(
+        std::make_unique<FolderSource>(std::move(root), std::move(node)));
   }
   if (!S_ISREG(info.st_mode)) {
     return Error(Errc::kInvalid, path + " is neither a file nor a folder").with_value(path);
   }
-  const std::string folder = env::parent_of(place);
-  std::string only = place.substr(place.rfind('/') + 1);
   return std::unique_ptr<SourceTree>(
-      std::make_unique<FolderSource>(folder, std::move(only), std::move(name)));
+      std::make_unique<FolderSource>(std::move(around), only, std::move(name)));
 }
 
 }  // namespace runnel::volume

@@ -60,7 +60,9 @@ struct TarSink::Target {
       stream = special.get();
       return {};
     }
-    file.emplace(TRY(TargetFile::begin(place)));
+    const auto [folder, name] = FolderRoot::split(place);
+    FolderRoot root = TRY(FolderRoot::open(folder, false));
+    file.emplace(TRY(TargetFile::begin(root, name)));
     return {};
   }
 

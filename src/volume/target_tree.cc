@@ -18,15 +18,9 @@ namespace {
 constexpr std::string_view kUnfinished = ".runnel-part-";
 constexpr std::size_t kUnfinishedDigits = 16;
 
-// A name beside the path that nobody has, as nobody guesses it.
-std::string part_of(const std::string& path) {
-  return path.substr(0, path.rfind('/') + 1) + std::string(kUnfinished) +
-         env::random_hex(env::real_random(), kUnfinishedDigits);
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t end = path.rfind('/');
-  return end == std::string::npos ? "." : path.substr(0, end + 1);
+// A name that nobody has, as nobody guesses it.
+std::string part_name() {
+  return std::string(kUnfinished) + env::random_hex(env::real_random(), kUnfinishedDigits);
 }
 
 Error in_its_place(const std::string& path, const char* what) {
@@ -40,12 +34,6 @@ std::array<timespec, 2> times_of(const Node& node) {
   return {changed, changed};
 }
 
-bool has_target(const std::string& path, const std::string& target) {
-  std::string there(target.size() + 1, '\0');
-  const ssize_t size = ::readlink(path.c_str(), there.data(), there.size());
-  return size >= 0 && there.substr(0, static_cast<std::size_t>(size)) == target;
-}
-
 }  // namespace
 
 bool is_unfinished_name(std::string_view name) {
@@ -53,34 +41,41 @@ bool is_unfinished_name(std::string_view name) {
          is_digits(name.substr(kUnfinished.size()), kUnfinishedDigits);
 }
 
-Result<bool> make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) return true;
-  if (errno != EEXIST) return errno_error("make the folder " + path, errno);
-  const env::FileInfo there = TRY(env::file_info(path));
-  if (there.kind != env::FileKind::kDirectory) return in_its_place(path, "no folder");
+Result<bool> make_folder(FolderRoot& root, const std::string& below) {
+  if (below.empty()) return false;
+  const int folder = TRY(root.folder_of(below));
+  if (::mkdirat(folder, FolderRoot::name_of(below).c_str(), 0700) == 0) return true;
+  if (errno != EEXIST) return errno_error("make the folder " + root.place(below), errno);
+  const struct stat there = TRY(root.look(below));
+  if (!S_ISDIR(there.st_mode)) return in_its_place(root.place(below), "no folder");
   return false;
 }
 
-Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes) {
-  TargetFile file = TRY(TargetFile::begin(path));
+Result<void> make_file(FolderRoot& root, const std::string& below, const Node& node,
+                       std::string_view bytes) {
+  TargetFile file = TRY(TargetFile::begin(root, below));
   TRY(file.append(bytes));
   return file.finish(node);
 }
 
-Result<TargetFile> TargetFile::begin(const std::string& path) {
+Result<TargetFile> TargetFile::begin(FolderRoot& root, const std::string& below) {
   constexpr mode_t kOwners = 0600;
-  async::UniqueFd nameless(
-      ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwners));
-  if (nameless.valid()) return TargetFile(path, std::move(nameless), "");
-  std::string part = part_of(path);
-  async::UniqueFd file(
-      ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kOwners));
-  if (!file.valid()) return errno_error("make " + path, errno);
-  return TargetFile(path, std::move(file), std::move(part));
+  const std::string path = root.place(below);
+  async::UniqueFd folder(::fcntl(TRY(root.folder_of(below)), F_DUPFD_CLOEXEC, 0));
+  if (!folder.valid()) return errno_error("make " + path, errno);
+  TargetFile made(path, std::move(folder));
+  const int at = made.folder_.get();
+  made.file_ = async::UniqueFd(::openat(at, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwners));
+  if (made.file_.valid()) return made;
+  made.part_ = part_name();
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  made.file_ = async::UniqueFd(::openat(at, made.part_.c_str(), flags, kOwners));
+  if (!made.file_.valid()) return errno_error("make " + path, errno);
+  return made;
 }
 
 TargetFile::~TargetFile() {
-  if (file_.valid() && !part_.empty()) (void)::unlink(part_.c_str());
+  if (file_.valid() && !part_.empty()) (void)::unlinkat(folder_.get(), part_.c_str(), 0);
 }
 
 Result<void> TargetFile::append(std::string_view bytes) {
@@ -100,7 +95,8 @@ Result<void> TargetFile::finish(const Node& node) {
     return errno_error("set the time of " + path_, errno);
   }
   if (part_.empty()) TRY(give_name());
-  if (!part_.empty() && ::rename(part_.c_str(), path_.c_str()) != 0) {
+  const int at = folder_.get();
+  if (!part_.empty() && ::renameat(at, part_.c_str(), at, name().c_str()) != 0) {
     if (errno == EISDIR) return in_its_place(path_, "a folder");
     return errno_error("rename to " + path_, errno);
   }
@@ -111,12 +107,13 @@ Result<void> TargetFile::finish(const Node& node) {
 // Its own where there is no file yet, else one from which it replaces what is there.
 Result<void> TargetFile::give_name() {
   const std::string file = "/proc/self/fd/" + std::to_string(file_.get());
-  const auto link_to = [&file](const std::string& name) {
-    return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  const auto link_to = [this, &file](const std::string& name) {
+    const int at = folder_.get();
+    return ::linkat(AT_FDCWD, file.c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
   };
-  if (link_to(path_)) return {};
+  if (link_to(name())) return {};
   if (errno != EEXIST) return errno_error("make " + path_, errno);
-  std::string part = part_of(path_);
+  std::string part = part_name();
   if (!link_to(part)) return errno_error("make " + path_, errno);
   part_ = std::move(part);
   return {};
@@ -128,36 +125,45 @@ Result<async::UniqueFd> open_device(const std::string& path) {
   return device;
 }
 
-Result<void> make_link(const std::string& path, const Node& node) {
-  const std::string part = part_of(path);
-  if (::symlink(node.target.c_str(), part.c_str()) != 0) {
+Result<void> make_link(FolderRoot& root, const std::string& below, const Node& node) {
+  const std::string path = root.place(below);
+  const int at = TRY(root.folder_of(below));
+  const std::string part = part_name();
+  if (::symlinkat(node.target.c_str(), at, part.c_str()) != 0) {
     return errno_error("make the link " + path, errno);
   }
+  const std::string name = FolderRoot::name_of(below);
   const auto times = times_of(node);
-  const bool dated = ::utimensat(AT_FDCWD, part.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
-  if (dated && ::rename(part.c_str(), path.c_str()) == 0) return {};
+  const bool dated = ::utimensat(at, part.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
+  if (dated && ::renameat(at, part.c_str(), at, name.c_str()) == 0) return {};
   const int reason = errno;
-  (void)::unlink(part.c_str());
+  (void)::unlinkat(at, part.c_str(), 0);
   if (!dated) return errno_error("set the time of " + path, reason);
   if (reason == EISDIR) return in_its_place(path, "a folder");
   return errno_error("rename to " + path, reason);
 }
 
-bool is_as_node(const std::string& path, const Node& node) {
-  struct stat info = {};
-  if (::lstat(path.c_str(), &info) != 0) return false;
-  if (node.kind == NodeKind::kLink) return S_ISLNK(info.st_mode) && has_target(path, node.target);
-  return S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) == node.size &&
-         info.st_mtim.tv_sec == node.changed &&
-         info.st_mtim.tv_nsec == static_cast<long>(node.changed_nanos) &&
-         (info.st_mode & 07777U) == given_mode(node);
+bool is_as_node(FolderRoot& root, const std::string& below, const Node& node) {
+  const Result<struct stat> info = root.look(below);
+  if (!info.ok()) return false;
+  if (node.kind == NodeKind::kLink) {
+    return S_ISLNK(info->st_mode) && root.target_of(below).value_or("") == node.target;
+  }
+  return S_ISREG(info->st_mode) && static_cast<std::uint64_t>(info->st_size) == node.size &&
+         info->st_mtim.tv_sec == node.changed &&
+         info->st_mtim.tv_nsec == static_cast<long>(node.changed_nanos) &&
+         (info->st_mode & 07777U) == given_mode(node);
 }
 
-Result<void> set_attributes(const std::string& path, const Node& node) {
-  if (::chmod(path.c_str(), given_mode(node)) != 0)
-    return errno_error("set the mode of " + path, errno);
-  if (::utimensat(AT_FDCWD, path.c_str(), times_of(node).data(), 0) != 0) {
-    return errno_error("set the time of " + path, errno);
+// By its number: no link can take the place of what is open.
+Result<void> set_attributes(const FolderRoot& root, const std::string& below, const Node& node) {
+  const async::UniqueFd folder = TRY(root.open_below(below, O_PATH | O_DIRECTORY));
+  const std::string itself = "/proc/self/fd/" + std::to_string(folder.get());
+  if (::chmod(itself.c_str(), given_mode(node)) != 0) {
+    return errno_error("set the mode of " + root.place(below), errno);
+  }
+  if (::utimensat(AT_FDCWD, itself.c_str(), times_of(node).data(), 0) != 0) {
+    return errno_error("set the time of " + root.place(below), errno);
   }
   return {};
 }

@@ -13,6 +13,7 @@ from .source import Source, Violation
 # a log of writes, which is written and synced in place.
 _SEAMS = ("src/runner", "src/output/open_file", "src/output/job_output", "src/object/local/object_folder",
           "src/volume/source_tree", "src/volume/target_tree", "src/volume/tar_reader", "src/volume/folder_bench",
+          "src/volume/folder_root",
           "src/writing/log_folder")
 _ENV = ("env",)
 _CALL = r"(?<![\w.>:])(?:std::|::)?"
