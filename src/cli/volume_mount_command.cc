@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "async/event_loop.h"
 #include "base/check.h"
 #include "cli/cache_folder.h"
+#include "cli/interrupt.h"
 #include "cli/mount_log.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
@@ -247,6 +249,17 @@ Error not_mounted(const home::Home& home, const Plan& plan, std::string words) {
   return has_named_log ? error : error.with_hint("see " + log);
 }
 
+// Ctrl-C while a mount is waited for: it is not left to be served later. Ends this process.
+[[noreturn]] void take_back(std::int64_t holder, const std::string& folder) {
+  (void)::kill(static_cast<pid_t>(holder), SIGKILL);
+  while (env::process_runs(holder)) home::pause(kMountLookEvery);
+  if (fuse::mount_in(folder)) (void)fuse::unmount_folder(folder, fuse::Unmount::kLazy);
+  say("runnel: interrupted; nothing is mounted in " + folder);
+  (void)std::signal(SIGINT, SIG_DFL);
+  (void)std::raise(SIGINT);
+  std::_Exit(1);
+}
+
 // Starts who holds the mount, and waits until the kernel has an answer from it.
 Result<int> hold_detached(const Arguments& arguments, const home::Home& home, const Plan& plan) {
   TRY(env::make_directories(home.root, env::Access::kOwner));
@@ -261,8 +274,10 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   holder.environment = env::environment();
   if (plan.head) holder.environment.push_back(variable_of(*plan.head));
   holder.log_file = mount_log(home);
+  watch_interrupts();
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (!TRY(is_served(plan.folder))) {
+    if (interrupts() > 0) take_back(pid, plan.folder);
     if (!env::process_runs(pid)) {
       return not_mounted(home, plan, words_since(home, said_before));
     }

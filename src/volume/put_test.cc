@@ -394,6 +394,25 @@ TEST_F(PutTest, AGetFollowsNoLinkOutOfItsPlace) {
   EXPECT_TRUE(MUST(env::list_directory(target.path() + "/elsewhere")).empty());
 }
 
+// A disk image takes no more room than where it came from.
+TEST_F(PutTest, LongRunsOfZerosTakeNoRoomWhereTheyAreGot) {
+  const std::string zeros(9'000'001, '\0');
+  write("image", zeros + noise(100'000, 8) + zeros);
+  write("empty", std::string(64 << 10, '\0'));
+  write("tail", "x" + zeros);
+  put();
+  const env::testing::TemporaryDirectory target;
+  run(get_tree(*loop_, volume_, "latest", "", target.path() + "/copy", {}, {}));
+  for (const char* name : {"image", "empty", "tail"}) {
+    const std::string copy = target.path() + "/copy/" + name;
+    EXPECT_TRUE(MUST(env::read_file(copy)) == MUST(env::read_file(source_.path() + "/" + name)))
+        << name;
+    struct stat info{};
+    ASSERT_EQ(::stat(copy.c_str(), &info), 0);
+    EXPECT_LT(info.st_blocks * 512, 500'000) << name;
+  }
+}
+
 TEST_F(PutTest, AFileIsReadFromTheMiddle) {
   const std::string bytes = noise(1'000'000, 7);
   write("file", bytes);

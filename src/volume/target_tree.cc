@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "async/unique_fd.h"
 #include "env/files.h"
@@ -32,6 +33,14 @@ Error in_its_place(const std::string& path, const char* what) {
 std::array<timespec, 2> times_of(const Node& node) {
   const timespec changed{static_cast<time_t>(node.changed), static_cast<long>(node.changed_nanos)};
   return {changed, changed};
+}
+
+// Zeros that are not written, if they are as many.
+constexpr std::size_t kHoleBytes = 64 << 10;
+
+bool is_hole(std::string_view bytes) {
+  return bytes.size() == kHoleBytes && bytes.front() == '\0' &&
+         std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
 }  // namespace
@@ -80,6 +89,16 @@ TargetFile::~TargetFile() {
 
 Result<void> TargetFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kHoleBytes);
+    TRY(is_hole(part) ? skip(part.size()) : write(part));
+    bytes.remove_prefix(part.size());
+  }
+  return {};
+}
+
+Result<void> TargetFile::write(std::string_view bytes) {
+  ends_in_hole_ = false;
+  while (!bytes.empty()) {
     const ssize_t size = ::write(file_.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno_error("write " + path_, errno);
@@ -88,7 +107,20 @@ Result<void> TargetFile::append(std::string_view bytes) {
   return {};
 }
 
+// A sparse file takes no more of this disk than of the one that it was put from.
+Result<void> TargetFile::skip(std::size_t size) {
+  ends_in_hole_ = true;
+  if (::lseek(file_.get(), static_cast<off_t>(size), SEEK_CUR) < 0) {
+    return errno_error("write " + path_, errno);
+  }
+  return {};
+}
+
 Result<void> TargetFile::finish(const Node& node) {
+  const off_t end = ends_in_hole_ ? ::lseek(file_.get(), 0, SEEK_CUR) : 0;
+  if (ends_in_hole_ && ::ftruncate(file_.get(), end) != 0) {
+    return errno_error("write " + path_, errno);
+  }
   if (::fchmod(file_.get(), given_mode(node)) != 0)
     return errno_error("set the mode of " + path_, errno);
   if (::futimens(file_.get(), times_of(node).data()) != 0) {

@@ -27,7 +27,8 @@ Result<bool> make_folder(FolderRoot& root, const std::string& below);
 Result<void> make_file(FolderRoot& root, const std::string& below, const Node& node,
                        std::string_view bytes);
 
-// The same of a file whose bytes come in parts. One that is not finished leaves nothing.
+// The same of a file whose bytes come in parts. One that is not finished leaves nothing. Long runs
+// of zeros are holes.
 class TargetFile {
  public:
   static Result<TargetFile> begin(FolderRoot& root, const std::string& below);
@@ -42,12 +43,15 @@ class TargetFile {
   TargetFile(std::string path, async::UniqueFd folder)
       : path_(std::move(path)), folder_(std::move(folder)) {}
   std::string name() const { return FolderRoot::name_of(path_); }
+  Result<void> write(std::string_view bytes);
+  Result<void> skip(std::size_t size);
   Result<void> give_name();
 
   std::string path_;  // As errors tell it.
   async::UniqueFd folder_;
   async::UniqueFd file_;
   std::string part_;  // What it is called until it is whole; empty: it has no name.
+  bool ends_in_hole_ = false;
 };
 
 // To write to a device, a pipe or a socket that is there; waits for who reads a pipe.

@@ -631,6 +631,28 @@ print(file[5_000_000])
 """
 
 
+def test_a_mount_that_is_not_waited_for_any_more_is_taken_back(runnel, mounts, tmp_path):
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"a": b"1"}), "data")
+    first = mounts.make("data")
+    server, holders = mounts.server(), mounts.processes("mount")
+    os.kill(server, signal.SIGSTOP)
+    try:
+        second = tmp_path / "second"
+        second.mkdir()
+        waiting = runnel.start("volume", "mount", "-d", "data", second)
+        runnel.until(lambda: is_mounted(second))
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(timeout=20) == -signal.SIGINT
+        assert "nothing is mounted" in waiting.stderr.read()
+        assert not is_mounted(second) and mounts.processes("mount") == holders
+    finally:
+        os.kill(server, signal.SIGCONT)
+    assert (first / "a").read_bytes() == b"1"
+    assert os.listdir(second) == []
+    assert (mounts.make("data", "second") / "a").read_bytes() == b"1"
+
+
 @pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGTERM, signal.SIGKILL]], ids=["kill", "term-kill"])
 def test_a_reader_can_be_killed_while_the_store_stalls(runnel, server, mounts, tmp_path, signals):  # noqa: F811
     """Also after a signal that it handles, which is all that the kernel tells of."""

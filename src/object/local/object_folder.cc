@@ -1,6 +1,7 @@
 #include "object/local/object_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,9 +111,12 @@ void share_folder(const std::string& path, const Group& group) {
   if (folder.valid()) share(folder.get(), group);
 }
 
-Result<void> write_whole(const std::string& file, std::string_view bytes, const Group& group) {
-  const UniqueFd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+// Open, and locked as long as it is: whatever the clocks say, whoever sweeps leaves it.
+Result<UniqueFd> write_whole(const std::string& file, std::string_view bytes, const Group& group) {
+  UniqueFd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (opened.get() < 0) return not_written("make " + file);
+  (void)::flock(opened.get(),
+                LOCK_EX | LOCK_NB);  // Where a file system has no locks, time decides.
   share(opened.get(), group);
   while (!bytes.empty()) {
     const ssize_t size = ::write(opened.get(), bytes.data(), bytes.size());
@@ -121,7 +125,7 @@ Result<void> write_whole(const std::string& file, std::string_view bytes, const 
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   if (::fsync(opened.get()) != 0) return errno_error("sync " + file, errno);
-  return {};
+  return opened;
 }
 
 // Makes the folders of a key below `root`, and their names durable. One that a kill has left
@@ -225,6 +229,12 @@ Result<void> check_no_link(const std::string& folder) {
       .with_hint("see where it leads, and remove it");
 }
 
+// Whether whoever writes it is there.
+bool is_held(const std::string& file) {
+  const UniqueFd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return opened.valid() && ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 // Temporaries of processes that were killed. One that cannot be removed, as in a store that is
 // mounted read-only, is in nobody's way; what else lies there is not ours.
 void sweep(const std::string& folder) {
@@ -235,7 +245,8 @@ void sweep(const std::string& folder) {
     const std::string file = folder + "/" + name;
     const Result<env::FileInfo> info = env::file_info(file);
     const bool is_file = info.ok() && info->kind == env::FileKind::kFile;
-    if (is_file && is_temporary(name) && info->modified <= before) (void)env::remove_file(file);
+    const bool is_old = is_file && is_temporary(name) && info->modified <= before;
+    if (is_old && !is_held(file)) (void)env::remove_file(file);
   }
 }
 
@@ -334,8 +345,8 @@ Result<std::string> ObjectFolder::put(const std::string& key, std::string_view b
   if (!was_there_ && !env::exists(own())) TRY(prepare());
   const std::string temporary = own() + "/" + env::random_hex(env::real_random(), kTemporaryDigits);
   const Group with = TRY(group());
-  Result<void> done = write_whole(temporary, bytes, with);
-  if (done.ok()) done = make_folders(path_, key, with);
+  const Result<UniqueFd> written = write_whole(temporary, bytes, with);
+  Result<void> done = written.ok() ? make_folders(path_, key, with) : written.error();
   if (done.ok()) done = publish(temporary, key, condition);
   (void)env::remove_file(temporary);  // sweep() takes what stays.
   TRY(std::move(done));

@@ -1,11 +1,14 @@
 #include "object/local/object_folder.h"
 
+#include <fcntl.h>
 #include <grp.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -14,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "async/unique_fd.h"
 #include "env/file_lock.h"
 #include "env/files.h"
 #include "env/held_blocks.h"
@@ -43,6 +47,28 @@ TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
   EXPECT_EQ(MUST(env::read_file(folder_.path() + "/v/p/1")), "bytes");
   EXPECT_EQ(MUST(env::file_info(folder_.path() + "/v/p/1")).mode & 0077U, 0U);
   EXPECT_FALSE(has_temporary());
+}
+
+// By the time of day it may be as old as it likes: of a server whose clock is behind, or before a
+// clock was set.
+TEST_F(ObjectFolderTest, WhatSomebodyStillWritesIsNotSweptAway) {
+  const std::string held = own(std::string(32, 'a'));
+  const std::string left = own(std::string(32, 'b'));
+  for (const std::string& file : {held, left}) {
+    MUST(env::write_file_atomically(file, "part"));
+    const timespec old{.tv_sec = ::time(nullptr) - 3 * 86'400, .tv_nsec = 0};
+    const std::array<timespec, 2> times{old, old};
+    ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times.data(), 0), 0);
+  }
+  {
+    const async::UniqueFd writer(::open(held.c_str(), O_WRONLY));
+    ASSERT_EQ(::flock(writer.get(), LOCK_EX), 0);
+    MUST(ObjectFolder::open(folder_.path()));
+    EXPECT_TRUE(env::exists(held));
+    EXPECT_FALSE(env::exists(left));
+  }
+  MUST(ObjectFolder::open(folder_.path()));
+  EXPECT_FALSE(env::exists(held));
 }
 
 // What a process of another user answers with.
