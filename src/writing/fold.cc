@@ -53,6 +53,7 @@ class Overlay::Fold {
     node.bytes_of = change.bytes_of;
     const bool has_bytes = !change.is_new || !change.bytes_of.empty();
     if (node.is_file() && has_bytes) node.content = Content::of_base(change.size);
+    for (const Place& place : node.places) ++of_.places_in_[place.folder];
     of_.nodes_[change.inode] = std::make_shared<OverlayNode>(std::move(node));
     return {};
   }
@@ -60,7 +61,12 @@ class Overlay::Fold {
   Result<void> operator()(const AdoptName& change) {
     TRY(check_folder(change.at.folder));
     if (!is_name(change.at.name)) return misfit("gives a name that is none");
-    if (change.inode != 0) TRY(check_node(change.inode));
+    if (change.inode != 0) {
+      TRY(check_node(change.inode));
+      const bool is_its = of_.find(change.inode)->places.contains(change.at);
+      if (!is_its) return misfit("gives a name that the node has not");
+      to_change(change.inode).since = by_;
+    }
     set_name(change.at, change.inode);
     return {};
   }
@@ -77,6 +83,7 @@ class Overlay::Fold {
     node.modified = node.accessed = node.changed = node.committed = change.when;
     node.target = change.target;
     node.places = {change.at};
+    ++of_.places_in_[change.at.folder];
     node.since = by_;
     of_.nodes_[change.inode] = std::make_shared<OverlayNode>(std::move(node));
     change_name(change.at, change.inode, change.when);
@@ -110,17 +117,18 @@ class Overlay::Fold {
       TRY(check_name_of(change.to, change.replaced));
     }
     TRY(check_rename(change));
+    TRY(check_lacks(change.moved, change.to));
     TRY(check_not_above(change.moved, change.to.folder));
     if (change.exchanges) TRY(check_not_above(change.replaced, change.from.folder));
     change_name(change.to, change.moved, change.when);
     change_name(change.from, change.exchanges ? change.replaced : 0, change.when);
-    OverlayNode& moved = touch(change.moved, change.when);
-    moved.places.erase(change.from);
-    moved.places.insert(change.to);
+    take_name(change.moved, change.from, change.when);
+    give_name(change.moved, change.to);
+    OverlayNode& moved = to_change(change.moved);
     // Programs replace a file by one that they have neither closed nor synced.
     if (change.replaced != 0 && moved.is_file()) commit(moved);
     if (change.replaced != 0) take_name(change.replaced, change.to, change.when);
-    if (change.exchanges) to_change(change.replaced).places.insert(change.from);
+    if (change.exchanges) give_name(change.replaced, change.from);
     answer(0);
     return {};
   }
@@ -130,8 +138,10 @@ class Overlay::Fold {
     TRY(check_node(change.inode));
     const OverlayNode& node = *of_.find(change.inode);
     if (node.is_folder() || !node.has_name()) return misfit("names what can have no second name");
+    TRY(check_lacks(change.inode, change.at));
     change_name(change.at, change.inode, change.when);
-    touch(change.inode, change.when).places.insert(change.at);
+    touch(change.inode, change.when);
+    give_name(change.inode, change.at);
     answer(0);
     return {};
   }
@@ -202,7 +212,10 @@ class Overlay::Fold {
     for (const auto& [inode, node] : of_.nodes_) {
       if (!done.contains(inode)) keep_above(*node, done);
     }
-    for (const Inode inode : done) of_.nodes_.erase(inode);
+    for (const Inode inode : done) {
+      for (const Place& place : of_.find(inode)->places) leave(place.folder);
+      of_.nodes_.erase(inode);
+    }
     of_.base_ = change.version;
     of_.published_until_ = frozen.sequence;
     return {};
@@ -243,9 +256,14 @@ class Overlay::Fold {
     }
     for (const Place& place : change.places) {
       TRY(check_folder(place.folder));
+      if (!of_.find(place.folder)->has_name()) return misfit("is of a folder that is gone");
       if (!is_name(place.name)) return misfit("gives a name that is none");
     }
     return {};
+  }
+  Result<void> check_lacks(Inode inode, const Place& at) const {
+    const bool has_it = of_.find(inode)->places.contains(at);
+    return has_it ? misfit("gives a name that the node has") : Result<void>();
   }
   // A folder that would be in itself.
   Result<void> check_not_above(Inode moved, Inode folder) const {
@@ -279,7 +297,8 @@ class Overlay::Fold {
     const auto& names = of_.find(inode)->names;
     const bool is_empty = std::none_of(names.begin(), names.end(),
                                        [](const auto& each) { return each.second.inode != 0; });
-    return is_empty ? Result<void>() : misfit("removes a folder that is not empty");
+    const bool is_left = of_.places_in_.contains(inode);
+    return is_empty && !is_left ? Result<void>() : misfit("removes a folder that is not empty");
   }
   Result<void> check_rename(const Rename& change) const {
     if (change.from == change.to || change.moved == change.replaced) {
@@ -327,6 +346,17 @@ class Overlay::Fold {
   void take_name(Inode inode, const Place& at, Moment when) {
     const std::size_t taken = touch(inode, when).places.erase(at);
     CHECK(taken == 1, "a name is taken that the node has not");
+    leave(at.folder);
+  }
+  void give_name(Inode inode, const Place& at) {
+    const bool is_new = to_change(inode).places.insert(at).second;
+    CHECK(is_new, "a name is given twice");
+    ++of_.places_in_[at.folder];
+  }
+  void leave(Inode folder) {
+    const auto found = of_.places_in_.find(folder);
+    CHECK(found != of_.places_in_.end(), "a folder has less names than are taken of it");
+    if (--found->second == 0) of_.places_in_.erase(found);
   }
   // Its bytes are not committed, or are what they were.
   void modify(OverlayNode& file, Moment when) {

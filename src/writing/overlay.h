@@ -98,6 +98,7 @@ class Overlay {
 
   std::optional<std::string> base_;
   Nodes nodes_;
+  std::unordered_map<Inode, std::size_t> places_in_;  // How many names its nodes have in a folder.
   std::optional<Frozen> frozen_;
   Sequence published_until_ = 0;  // The last barrier that was.
   std::map<RequestId, Inode> answers_;

@@ -168,6 +168,21 @@ TEST_F(OverlayTest, ARequestThatComesAgainIsAnsweredAsBefore) {
   EXPECT_FALSE(overlay_.answer_of(request)) << "a kernel has forgotten it long since";
 }
 
+// Also where it is the base that has what is in it.
+TEST_F(OverlayTest, AFolderWithSomethingThatWasAdoptedIsNotRemoved) {
+  Adopt folder{.inode = 2, .kind = NodeKind::kFolder};
+  folder.places = {{kRootInode, "d"}};
+  MUST(apply(folder));
+  Adopt file{.inode = 3};
+  file.places = {{2, "a"}};
+  MUST(apply(file));
+  EXPECT_EQ(refusal(Unlink{{kRootInode, "d"}, 2, {}}), "removes a folder that is not empty");
+  MUST(apply(Unlink{{2, "a"}, 3, {}}));
+  MUST(apply(Unlink{{kRootInode, "d"}, 2, {}}));
+  file.inode = 4;
+  EXPECT_EQ(refusal(file), "is of a folder that is gone");
+}
+
 // A publish changes the hashes of all folders above what was changed.
 TEST_F(OverlayTest, FoldersAboveWhatIsStillChangedStay) {
   MUST(apply(create("d", 2, NodeKind::kFolder)));
