@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <memory>
 
-#include "base/check.h"
 #include "env/files.h"
 
 namespace runnel::volume {
@@ -54,8 +53,10 @@ std::pair<std::string, std::string> FolderRoot::split(const std::string& path) {
   if (end == std::string::npos) return {path.empty() ? "." : "/", ""};
   const std::string whole = path.substr(0, end + 1);
   const std::size_t slash = whole.rfind('/');
+  const std::string name = whole.substr(slash + 1);  // All of it, where there is no slash.
+  if (name == "." || name == "..") return {whole, ""};
   if (slash == std::string::npos) return {".", whole};
-  return {slash == 0 ? "/" : whole.substr(0, slash), whole.substr(slash + 1)};
+  return {slash == 0 ? "/" : whole.substr(0, slash), name};
 }
 
 std::string FolderRoot::place(const std::string& below) const {
@@ -75,7 +76,7 @@ Result<UniqueFd> FolderRoot::open_below(const std::string& below, int flags) con
 }
 
 Result<int> FolderRoot::folder_of(const std::string& below) {
-  CHECK(!below.empty(), "the root has no name in itself");
+  if (below.empty()) return Error(Errc::kConflict, path_ + " is a folder").with_value(path_);
   const std::size_t slash = below.rfind('/');
   if (slash == std::string::npos) return root_.get();
   std::string folder = below.substr(0, slash);

@@ -22,7 +22,7 @@ class FolderRoot {
  public:
   // The path is gone to as it is written; no link of it is followed, either, where it `is_real`.
   static Result<FolderRoot> open(const std::string& path, bool is_real);
-  // The folder that a path is in, and its name there.
+  // The folder that a path is in, and its name there; of "/", "." and ".." itself, and "".
   static std::pair<std::string, std::string> split(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -30,7 +30,7 @@ class FolderRoot {
 
   // Itself, as openat() does it: the last part is no link, either.
   Result<async::UniqueFd> open_below(const std::string& below, int flags) const;
-  // The folder that it is in; good until the next call.
+  // The folder that it is in; good until the next call. kConflict for the folder itself.
   Result<int> folder_of(const std::string& below);
   static std::string name_of(const std::string& below);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/binary.h"
+#include "volume/bundle.h"
 
 namespace runnel::volume {
 namespace {
