@@ -346,7 +346,7 @@ class _File(io.RawIOBase):
         self.name = name
         self._volume = volume
         self._inode = found.inode
-        self._size = found.size
+        self.size = found.size
         self._whole = whole
         self._place = 0
 
@@ -359,7 +359,7 @@ class _File(io.RawIOBase):
     def readinto(self, buffer) -> int:
         self._check_open()
         view = memoryview(buffer).cast("B")
-        length = min(len(view), max(0, self._size - self._place))
+        length = min(len(view), max(0, self.size - self._place))
         if length == 0:
             return 0
         if self._whole is not None:
@@ -375,14 +375,14 @@ class _File(io.RawIOBase):
         if self._whole is not None:
             data = self._whole[self._place:]
         else:
-            rest = max(0, self._size - self._place)
+            rest = max(0, self.size - self._place)
             data = self._volume._read_bytes(self._inode, self._place, rest, self.name)
         self._place += len(data)
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         self._check_open()
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}.get(whence)
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}.get(whence)
         if base is None:
             raise ValueError(f"invalid whence: {whence}; it is 0, 1 or 2")
         if base + offset < 0:

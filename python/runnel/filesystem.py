@@ -116,7 +116,7 @@ class RunnelFileSystem(AbstractFileSystem):
     def _open(self, path, mode="rb", block_size=None, autocommit=True, cache_options=None, **_):
         _, volume, inner = self._place(path)
         file = volume.open(inner, mode)
-        file.size = volume.stat(inner).st_size  # As files of fsspec have it; `read_block` asks for it.
+        file.size = file.raw.size  # As files of fsspec have it; `read_block` asks for it.
         return file
 
     def modified(self, path):

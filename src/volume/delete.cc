@@ -62,23 +62,10 @@ Result<Head> gone(const Head& now, const std::string& volume) {
   return next;
 }
 
-// What else lies there is somebody's.
-Async<bool> has_objects(Volume& volume, std::string kind, async::StopToken stop) {
-  const std::string folder = volume.prefix() + kind;
-  for (std::string after;;) {
-    object::ListPage page = CO_TRY(co_await volume.store().list(folder, after, stop));
-    for (const object::Listed& object : page.objects) {
-      if (ObjectId::parse(std::string_view(object.key).substr(folder.size())).ok()) co_return true;
-    }
-    if (!page.more) co_return false;
-    after = *std::move(page.more);
-  }
-}
-
 // Objects that are neither its head nor a session nor a list of garbage.
 Async<bool> has_content(Volume& volume, async::StopToken stop) {
   for (const char* kind : {"p/", "i/", "v/"}) {
-    if (CO_TRY(co_await has_objects(volume, kind, stop))) co_return true;
+    if (CO_TRY(co_await has_objects(volume.store(), volume.prefix(), kind, stop))) co_return true;
   }
   co_return false;
 }

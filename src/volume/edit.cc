@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kMillisOfSecond = 1'000;
 constexpr std::int64_t kNanosOfMilli = 1'000'000;
-constexpr std::size_t kAllNames = std::size_t{1} << 40;
 
 Error in_the_way(const std::string& path, NodeKind there) {
   const std::string what = there == NodeKind::kFolder ? "a folder" : "no folder";
@@ -46,7 +45,7 @@ class Editing {
                                   std::string path) {
     std::map<std::string, Name> there;
     if (!is_new) {
-      for (auto& entry : CO_TRY(co_await base_.list(inode, "", kAllNames))) {
+      for (auto& entry : CO_TRY(co_await base_.list(inode, "", kAllEntries))) {
         there.emplace(std::move(entry.name), entry.what);
       }
     }
@@ -144,7 +143,7 @@ class Editing {
     const Node node = CO_TRY(co_await base_.node(what.inode));
     if (node.kind == NodeKind::kFolder) {
       CO_TRY(removed_.enter(what.inode));
-      for (const auto& entry : CO_TRY(co_await base_.list(what.inode, "", kAllNames))) {
+      for (const auto& entry : CO_TRY(co_await base_.list(what.inode, "", kAllEntries))) {
         CO_TRY(co_await remove(what.inode, entry.name, entry.what));
       }
     }

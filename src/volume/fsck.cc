@@ -300,7 +300,7 @@ class Check {
     Manifest manifest = CO_TRY(co_await volume_.manifest_at(*volume_.head().newest()));
     std::vector<Change> changes;
     for (auto& [key, value] :
-         CO_TRY(co_await scan(volume_.pages(), manifest.chunks, "", "", kAllChunks))) {
+         CO_TRY(co_await scan(volume_.pages(), manifest.chunks, "", "", kAllEntries))) {
       for (const Extent& extent : CO_TRY(decode_extents(value))) {
         if (bad_.contains({extent.pack, extent.offset})) changes.push_back({key, std::nullopt});
       }
@@ -320,8 +320,6 @@ class Check {
     co_return Error(Errc::kConflict, "somebody published a version meanwhile")
         .with_hint("run fsck --repair again");
   }
-
-  static constexpr std::size_t kAllChunks = std::size_t{1} << 40;
 
   Volume& volume_;
   const FsckOptions options_;

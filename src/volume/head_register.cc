@@ -120,17 +120,10 @@ Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
 }
 
 // Whether there are packs or pages. A store that does not tell has none.
-Async<bool> HeadRegister::has_objects() {
-  for (const std::string_view kind : {"i/", "p/"}) {
-    const std::string folder = volume_ + "/";
-    const Result<object::ListPage> page =
-        co_await store_.list(folder + std::string(kind), "", stop_);
-    if (!page.ok()) co_return false;
-    const bool has_some =
-        std::any_of(page->objects.begin(), page->objects.end(), [&](const object::Listed& each) {
-          return is_object_key(std::string_view(each.key).substr(folder.size()), kind);
-        });
-    if (has_some) co_return true;
+Async<bool> HeadRegister::has_content() {
+  for (const char* kind : {"i/", "p/"}) {
+    const Result<bool> has_some = co_await has_objects(store_, volume_ + "/", kind, stop_);
+    if (!has_some.ok() || *has_some) co_return has_some.ok();
   }
   co_return false;
 }
@@ -147,11 +140,8 @@ Error HeadRegister::is_lost() const {
 Async<void> HeadRegister::check_not_lost() {
   HeadRegister there(store_, random_, volume_, stop_);
   there.see_deleted();
-  const Result<void> loaded = co_await there.load();
-  // Somebody may have made it between the two looks.
-  if (loaded.ok() || loaded.error().code != Errc::kCorrupt) co_return {};
-  const Result<void> again = co_await there.load();
-  if (!again.ok() && again.error().code == Errc::kCorrupt) co_return again.error();
+  const Result<void> loaded = co_await there.load();  // Which looks twice.
+  if (!loaded.ok() && loaded.error().code == Errc::kCorrupt) co_return loaded;
   co_return {};
 }
 
@@ -195,7 +185,7 @@ Async<void> HeadRegister::load_whole() {
 Async<void> HeadRegister::load_once() {
   Result<object::Object> read = co_await store_.get(key_, Head::kReadMax, stop_);
   if (!read.ok() && read.error().code == Errc::kNotFound) {
-    if (CO_TRY(co_await has_objects())) co_return is_lost();
+    if (CO_TRY(co_await has_content())) co_return is_lost();
     co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
         .with_field("volume")
         .with_value(volume_)
@@ -242,6 +232,18 @@ Async<HeadRegister::Swap> HeadRegister::swap(Head next) {
   const bool is_as_before = etag_ == before && put.error().code != Errc::kPrecondition;
   if (is_as_before) co_return put.error();
   co_return Swap::kMoved;
+}
+
+Async<bool> has_objects(object::ObjectStore& store, std::string prefix, std::string kind,
+                        async::StopToken stop) {
+  for (std::string after;;) {
+    object::ListPage page = CO_TRY(co_await store.list(prefix + kind, after, stop));
+    for (const object::Listed& object : page.objects) {
+      if (is_object_key(std::string_view(object.key).substr(prefix.size()), kind)) co_return true;
+    }
+    if (!page.more) co_return false;
+    after = *std::move(page.more);
+  }
 }
 
 }  // namespace runnel::volume

@@ -77,7 +77,7 @@ class HeadRegister {
   // The condition under which a head takes the place of one that was deleted.
   Async<object::Condition> place_of_deleted();
   Result<void> check_there() const;
-  Async<bool> has_objects();
+  Async<bool> has_content();
   Error is_lost() const;
   Async<void> load_whole();
   Async<void> load_once();
@@ -91,5 +91,9 @@ class HeadRegister {
   Head head_;
   std::string etag_;  // Of the head as it was read.
 };
+
+// Whether a volume has objects of a kind, "p/": what else lies there is somebody's.
+Async<bool> has_objects(object::ObjectStore& store, std::string prefix, std::string kind,
+                        async::StopToken stop);
 
 }  // namespace runnel::volume

@@ -10,7 +10,6 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kExtentsInRecord = 64;
-constexpr std::size_t kAllRecords = std::size_t{1} << 40;
 
 std::vector<Change> listed(std::map<std::string, std::optional<std::string>>& values) {
   std::vector<Change> changes;
@@ -65,7 +64,7 @@ void IndexWriter::store(Inode inode, Node node) {
 
 Async<void> IndexWriter::forget(Inode inode) {
   const std::vector<TreeEntry> records = CO_TRY(co_await scan(
-      base_.pages(), base_.manifest().inodes, inode_key(inode), inode_key(inode + 1), kAllRecords));
+      base_.pages(), base_.manifest().inodes, inode_key(inode), inode_key(inode + 1), kAllEntries));
   for (const auto& [key, value] : records) inodes_[key] = std::nullopt;
   co_return {};
 }

@@ -8,8 +8,6 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::size_t kEveryName = std::size_t{1} << 40;
-
 Error misfit(Inode inode, const std::string& what) {
   return {Errc::kCorrupt, "an edit " + what + ": inode " + std::to_string(inode)};
 }
@@ -82,7 +80,7 @@ class NumberEditing {
   Async<std::vector<HashedEntry>> entries_of(Inode folder) {
     std::map<std::string, Inode> names;
     if (base_.manifest().names) {
-      for (const auto& entry : CO_TRY(co_await base_.list(folder, "", kEveryName))) {
+      for (const auto& entry : CO_TRY(co_await base_.list(folder, "", kAllEntries))) {
         names.emplace(entry.name, entry.what.inode);
       }
     }

@@ -6,7 +6,6 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 255;
-constexpr std::size_t kAllEntries = std::size_t{1} << 40;
 
 Error no_path(const std::string& path) {
   return Error(Errc::kNotFound, "there is no '" + path + "' in this version").with_value(path);
@@ -14,16 +13,6 @@ Error no_path(const std::string& path) {
 
 Error bad_path(std::string_view path, const std::string& why) {
   return Error(Errc::kInvalid, "a path in a volume " + why).with_value(std::string(path));
-}
-
-// Why no file can have the name.
-std::optional<std::string> fault_of_name(std::string_view name) {
-  if (name.empty() || name == "." || name == "..")
-    return "has the part '" + std::string(name) + "'";
-  if (name.size() > kNameBytesMax) return "has a name of over 255 bytes";
-  if (name.find('\0') != std::string_view::npos) return "has a NUL";
-  if (name.find('/') != std::string_view::npos) return "has a name with a slash";
-  return std::nullopt;
 }
 
 // A volume may be somebody else's: such a name may lead out of where its files are put.
@@ -50,6 +39,15 @@ Result<std::vector<std::string>> path_parts(std::string_view path) {
     parts.emplace_back(part);
   }
   return parts;
+}
+
+std::optional<std::string> fault_of_name(std::string_view name) {
+  if (name.empty() || name == "." || name == "..")
+    return "has the part '" + std::string(name) + "'";
+  if (name.size() > kNameBytesMax) return "has a name of over 255 bytes";
+  if (name.find('\0') != std::string_view::npos) return "has a NUL";
+  if (name.find('/') != std::string_view::npos) return "has a name with a slash";
+  return std::nullopt;
 }
 
 std::string path_text(const std::vector<std::string>& parts) {

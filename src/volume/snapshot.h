@@ -72,6 +72,8 @@ class WalkedFolders {
 
 // The parts of a path; kInvalid for one with an empty part, '.', '..' or a part of over 255 bytes.
 Result<std::vector<std::string>> path_parts(std::string_view path);
+// Why no file can have the name: "has ..."; none of one that it can have.
+std::optional<std::string> fault_of_name(std::string_view name);
 // The path of the parts.
 std::string path_text(const std::vector<std::string>& parts);
 // Without the last part; of the root, the root.

@@ -12,6 +12,9 @@
 
 namespace runnel::volume {
 
+// For who asks for all that there is.
+inline constexpr std::size_t kAllEntries = std::size_t{1} << 40;
+
 using PagePtr = std::shared_ptr<const Page>;
 
 // Where pages of the index come from, checked against their references.

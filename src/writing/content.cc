@@ -175,8 +175,7 @@ std::vector<Range> Content::committed_ranges() const {
 std::vector<Range> Content::uncommitted_ranges() const {
   std::vector<Range> all;
   for (const auto& piece : now_) {
-    if (is_committed_ && piece.second.since <= committed_in_) continue;
-    all.push_back(range_of(piece, 0, size_));
+    if (piece.second.since > committed_in_) all.push_back(range_of(piece, 0, size_));
   }
   return all;
 }

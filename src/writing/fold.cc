@@ -5,18 +5,15 @@
 #include <variant>
 
 #include "base/check.h"
+#include "volume/snapshot.h"
 #include "writing/overlay.h"
 
 namespace runnel::writing {
 namespace {
 
 constexpr std::uint64_t kFileBytesMax = (std::uint64_t{1} << 63) - 1;
-constexpr std::size_t kNameMax = 255;
 
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameMax && name != "." && name != ".." &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
-}
+bool is_name(std::string_view name) { return !volume::fault_of_name(name); }
 
 }  // namespace
 
