@@ -319,7 +319,9 @@ void Agent::finish_inventory() {
   for (auto& [node, inventory] : inventories) {
     if (away_.contains(node)) continue;
     inventory.has.devices = devices_.report(node);
-    events_.on_message(cores_.at(node).join(std::move(inventory)));
+    for (node::Up& each : cores_.at(node).join(std::move(inventory))) {
+      events_.on_message(std::move(each));
+    }
   }
   joined_once_ = true;
   joined_.notify_all();
@@ -427,8 +429,25 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
 
 // The inventory tells what is not told before the join.
 void Agent::tell(const NodeId& node, node::News news) {
+  if (away_.contains(node)) return;
   node::NodeCore& core = cores_.at(node);
-  if (core.joined() && !away_.contains(node)) events_.on_message(core.report(std::move(news)));
+  core.tell(std::move(news));
+  if (core.has_news() && !std::exchange(reports_soon_, true)) {
+    (void)loop_.spawn(gate_, report_soon());
+  }
+}
+
+Async<void> Agent::report_soon() {
+  CO_TRY(co_await loop_.sleep({}, gate_.token()));
+  report_news();
+  co_return {};
+}
+
+void Agent::report_news() {
+  reports_soon_ = false;
+  for (auto& [node, core] : cores_) {
+    for (node::Up& each : core.reports()) events_.on_message(std::move(each));
+  }
 }
 
 void Agent::tell(NewsByNode news) {
@@ -474,6 +493,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
 }
 
 void Agent::take_away(const NodeId& node) {
+  report_news();
   away_.insert(node);
   perform(node, cores_.at(node).end_all(clock_.wall()));
 }
@@ -544,13 +564,9 @@ void Agent::end_parts(const runner::AttemptOnNode& of) {
   if (preparer_.has_lasting_parts(of)) (void)loop_.spawn(gate_, preparer_.end(of));
 }
 
-// Told later: control must not be called back while it hands us orders.
 void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_started) {
-  if (not_started.empty()) return;
   for (const model::RankReport& rank : not_started) drop({node, rank.attempt});
-  loop_.post([this, node, inventory = inventories_, ranks = std::move(not_started)]() mutable {
-    if (inventory == inventories_) tell(node, {std::move(ranks), {}, {}});
-  });
+  tell(node, {std::move(not_started), {}, {}});
 }
 
 // In batches of a bounded size, as long as the runner has room. Those that were held back are made

@@ -138,8 +138,11 @@ class Agent {
   Async<void> add_causes(std::vector<runner::RankFact>& facts);
   Async<void> take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory);
   using NewsByNode = std::map<NodeId, node::News>;
+  // What comes of one turn of the loop is told together, at its end.
   void tell(const NodeId& node, node::News news);
   void tell(NewsByNode news);
+  Async<void> report_soon();
+  void report_news();
 
   // Orders.
   void perform(const NodeId& node, node::NodeCore::Work work);
@@ -179,7 +182,8 @@ class Agent {
   std::string runner_notice_;  // Told by the runner at its start.
   bool crashed_idle_ = false;  // The runner before, while nothing ran.
   bool started_ = false;
-  bool ready_ = false;            // All nodes have joined.
+  bool ready_ = false;  // All nodes have joined.
+  bool reports_soon_ = false;
   bool hung_up_ = false;          // The connection ends because it was asked to.
   std::int64_t inventories_ = 0;  // That began.
   bool joined_once_ = false;

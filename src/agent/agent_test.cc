@@ -18,6 +18,7 @@
 #include "env/files.h"
 #include "env/process.h"
 #include "env/testing/temporary_directory.h"
+#include "node/parts.h"
 #include "output/paths.h"
 #include "runner/folders.h"
 #include "runner/journal.h"
@@ -117,11 +118,17 @@ class AgentHarness {
   std::vector<JobId> asked;  // About leftovers.
   std::map<std::pair<model::AttemptRef, std::int32_t>, model::RankReport> ends;
   std::map<model::AttemptRef, int> reports;
+  int messages = 0;  // Of all kinds.
 
  private:
   static Async<Leftovers> answer(Leftovers leftovers) { co_return leftovers; }
   void hear(node::Up message) {
+    ++messages;
+    if (const auto* part = std::get_if<node::InventoryPart>(&message.what)) {
+      return parts_.push_back(*part);
+    }
     if (auto* inventory = std::get_if<node::Inventory>(&message.what)) {
+      node::make_whole(*inventory, std::exchange(parts_, {}));
       joins.push_back({message.stamp.incarnation, std::move(*inventory)});
       return;
     }
@@ -135,6 +142,7 @@ class AgentHarness {
   }
 
   Epoch epoch_;
+  std::vector<node::InventoryPart> parts_;
   std::map<NodeId, std::int64_t> sequences_;  // The number of the last orders to each node.
   std::unique_ptr<async::EventLoop> loop_;
   std::unique_ptr<Agent> agent_;
@@ -646,6 +654,37 @@ TEST_F(AgentTest, ForgetsOnOrder) {
         .ranks.empty();
   }));
   EXPECT_TRUE(runner::testing::process_lives(runner));
+}
+
+TEST_F(AgentTest, ALargeInventoryComesInParts) {
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {}, {.told_max = 2});
+  std::vector<model::AttemptRef> all;
+  for (std::int64_t task = 0; task < 5; ++task) {
+    const model::StartOrder order = order_of("exit 3", task, task + 1);
+    ASSERT_TRUE(control.start(order).ok());
+    all.push_back(order.attempt);
+  }
+  for (const model::AttemptRef& attempt : all) EXPECT_EQ(control.end_of(attempt).code, 3);
+  const int before = control.messages;
+  ASSERT_TRUE(control.apply([](model::NodeOrders&) {}).ok());
+  ASSERT_TRUE(control.wait([&] { return control.joins.size() == 2; }));
+  EXPECT_EQ(control.messages, before + 3) << "of two ranks at most";
+  EXPECT_EQ(control.joins[1].inventory.has.ranks.size(), 5U);
+}
+
+TEST_F(AgentTest, WhatComesOfOneTurnIsToldInOneMessage) {
+  AgentHarness control(home_.path());
+  const int before = control.messages;
+  const auto cannot_run = [](model::NodeOrders& orders) {
+    for (std::int64_t task = 0; task < 5; ++task) {
+      model::StartOrder order = order_of("exit 0", task, task + 1);
+      order.workdir = "/no/such/folder";
+      orders.start.push_back(order);
+    }
+  };
+  ASSERT_TRUE(control.apply(cannot_run).ok());
+  ASSERT_TRUE(control.wait([&] { return control.ends.size() == 5; }));
+  EXPECT_EQ(control.messages, before + 1);
 }
 
 TEST_F(AgentTest, SeveralNodesShareTheRunner) {

@@ -89,6 +89,7 @@ void Nodes::hear(node::Up message) {
   const node::UpSequence up = message.stamp.up;
   switch (session_of(message.node).receive(message, member, clock_.boot())) {
     case node::Taking::kDropped: return;
+    case node::Taking::kCollects: return;
     case node::Taking::kAsks: return ask(message);
     case node::Taking::kJoins:
       session_of(message.node).join_comes(up);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/parts.h"
 
 namespace runnel::node {
 namespace {
@@ -45,8 +46,13 @@ NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits, HasBeside 
 
 // --- The runner.
 
-void NodeCore::meet(Incarnation life) {
+void NodeCore::lose_runner() {
   joined_ = false;
+  news_ = {};
+}
+
+void NodeCore::meet(Incarnation life) {
+  lose_runner();
   stamp_.incarnation = std::move(life);
   attempts_.clear();
   held_back_.clear();
@@ -101,7 +107,7 @@ NodeCore::Work NodeCore::take(model::NodeOrders orders, Time now) {
   work.remove = std::move(orders.remove);
   work.inventory = joined_ && (is_question || lacks_orders);
   work.dropped = work.inventory ? std::nullopt : refusal_of(orders);
-  if (work.inventory) joined_ = false;
+  if (work.inventory) lose_runner();
   if (work.inventory || work.dropped) return work;
   for (const model::AttemptRef& attempt : orders.forget) take_forget(attempt, work);
   for (model::StartOrder& order : orders.start) take_start(std::move(order), now, work);
@@ -314,21 +320,37 @@ Up NodeCore::stamped(decltype(Up::what) what) {
   return {node_, stamp_, std::move(what)};
 }
 
-Up NodeCore::join(Inventory inventory) {
+std::vector<Up> NodeCore::join(Inventory inventory) {
   joined_ = true;
-  return stamped(std::move(inventory));
+  std::vector<Up> messages;
+  for (InventoryPart& part : take_parts(inventory, limits_.told_max)) {
+    messages.push_back(stamped(std::move(part)));
+  }
+  messages.push_back(stamped(std::move(inventory)));
+  return messages;
 }
 
-Up NodeCore::report(News news) {
-  CHECK(joined_, "news of a node that has not joined");
-  return stamped(Report{std::move(news)});
+void NodeCore::tell(News news) {
+  if (joined_) append(news_, std::move(news));
+}
+
+std::vector<Up> NodeCore::reports() {
+  std::vector<Up> messages;
+  for (News& news : in_pieces(std::exchange(news_, {}), limits_.told_max)) {
+    messages.push_back(stamped(Report{std::move(news)}));
+  }
+  return messages;
 }
 
 Up NodeCore::beat() { return stamped(Beat()); }
 
-Up NodeCore::leave(News last) {
+std::vector<Up> NodeCore::leave() {
+  std::vector<Up> messages = reports();
   joined_ = false;
-  return stamped(GoodBye{std::move(last)});
+  if (messages.empty()) messages.push_back(stamped(GoodBye()));
+  auto* last = std::get_if<Report>(&messages.back().what);
+  if (last != nullptr) messages.back().what = GoodBye{std::move(last->news)};
+  return messages;
 }
 
 // --- What is here.

@@ -43,6 +43,7 @@ struct LocalAttempt {
 struct NodeLimits {
   std::size_t handed_over_max = 2'048;  // Attempts that have not ended.
   std::size_t waiting_max = 65'536;     // And others behind them.
+  std::size_t told_max = 1'024;         // Reports in one message to control.
 };
 
 // The node's side of a node: which orders count, how far each attempt is and what of it is told.
@@ -75,7 +76,7 @@ class NodeCore {
   void meet(Incarnation life);
   // The runner has the rank: `begun` unless it is queued there.
   void has(const model::RankReport& rank, bool begun);
-  void lose_runner() { joined_ = false; }
+  void lose_runner();
   bool joined() const { return joined_; }
 
   // --- Orders down.
@@ -125,12 +126,19 @@ class NodeCore {
   };
   Reported on_report(const model::RankReport& rank);
 
-  // --- Messages up, of which the driver sends each.
+  // --- Messages up: the driver sends each, in this order.
 
-  Up join(Inventory inventory);
-  Up report(News news);
+  // In parts of at most told_max reports.
+  std::vector<Up> join(Inventory inventory);
+  // Kept for the next reports(), which tell together what has come since the last. What comes while
+  // the node has not joined is dropped, and what was kept when it loses its runner or is asked for
+  // an inventory: that tells of it.
+  void tell(News news);
+  bool has_news() const { return news_ != News(); }
+  std::vector<Up> reports();
   Up beat();
-  Up leave(News last);
+  // With all that was not told.
+  std::vector<Up> leave();
 
   // --- What is here.
 
@@ -166,6 +174,7 @@ class NodeCore {
   NodeLimits limits_;
   Stamp stamp_;  // The number of the last message, and the newest orders.
   bool joined_ = false;
+  News news_;  // Not told yet.
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
   HasBeside has_beside_;

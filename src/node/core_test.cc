@@ -1,13 +1,16 @@
 #include "node/core.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/split_mix.h"
+#include "node/parts.h"
 #include "node/session.h"
 
 namespace runnel::node {
@@ -37,8 +40,9 @@ class NodeCoreTest : public ::testing::Test {
 
   void join() {
     core_.meet(kLife);
-    const Up message = core_.join({});
-    EXPECT_TRUE(std::holds_alternative<Inventory>(message.what));
+    const std::vector<Up> messages = core_.join({});
+    ASSERT_EQ(messages.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<Inventory>(messages[0].what));
   }
   model::NodeOrders orders() {
     model::NodeOrders orders;
@@ -79,8 +83,20 @@ class NodeCoreTest : public ::testing::Test {
     EXPECT_EQ(core_.next(), std::vector{attempt});
   }
 
-  NodeCore core_{
-      NodeId("n"), {UpSequence(40), {}, kReign, 0}, {.handed_over_max = 2, .waiting_max = 4}};
+  static News ranks(const std::vector<std::int64_t>& tasks) {
+    News news;
+    for (const std::int64_t task : tasks) news.ranks.push_back(rank_of(attempt(task)));
+    return news;
+  }
+  static News told(const std::vector<Up>& messages) {
+    News all;
+    for (const Up& each : messages) append(all, news_of(each));
+    return all;
+  }
+
+  NodeCore core_{NodeId("n"),
+                 {UpSequence(40), {}, kReign, 0},
+                 {.handed_over_max = 2, .waiting_max = 4, .told_max = 2}};
   std::int64_t sequence_ = 0;
 };
 
@@ -176,7 +192,7 @@ TEST_F(NodeCoreTest, WhatLivesBesideHoldsBackToo) {
   NodeCore core(NodeId("n"), {UpSequence(40), {}, kReign, 0}, NodeLimits(),
                 [&lives](const model::AttemptRef&) { return lives; });
   core.meet(kLife);
-  core.join({});
+  (void)core.join({});
   model::NodeOrders orders = this->orders();
   model::StartOrder order;
   order.attempt = attempt(1);
@@ -449,11 +465,83 @@ TEST_F(NodeCoreTest, MessagesAreNumberedAndSayWhatWasTaken) {
   EXPECT_EQ(first.node, NodeId("n"));
   EXPECT_EQ(first.stamp, (Stamp{UpSequence(42), kLife, kReign, 0})) << "the join was 41";
   (void)start(attempt(1));
-  const Up second = core_.report({});
-  EXPECT_EQ(second.stamp, (Stamp{UpSequence(43), kLife, kReign, 1}));
-  const Up bye = core_.leave({});
-  EXPECT_TRUE(std::holds_alternative<GoodBye>(bye.what));
+  core_.tell(ranks({1}));
+  const std::vector<Up> second = core_.reports();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].stamp, (Stamp{UpSequence(43), kLife, kReign, 1}));
+  const std::vector<Up> bye = core_.leave();
+  ASSERT_EQ(bye.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<GoodBye>(bye[0].what));
   EXPECT_FALSE(core_.joined());
+}
+
+TEST_F(NodeCoreTest, WhatComesTogetherIsToldTogether) {
+  EXPECT_TRUE(core_.reports().empty()) << "nothing is no message";
+  core_.tell(ranks({1}));
+  core_.tell(ranks({2}));
+  core_.tell({});
+  EXPECT_TRUE(core_.has_news());
+  const std::vector<Up> messages = core_.reports();
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_EQ(news_of(messages[0]), ranks({1, 2}));
+  EXPECT_FALSE(core_.has_news());
+  EXPECT_TRUE(core_.reports().empty()) << "once";
+}
+
+TEST_F(NodeCoreTest, ALargeReportComesInSeveralMessages) {
+  News news = ranks({1, 2, 3, 4});
+  news.metrics.emplace_back().step = 9;
+  core_.tell(news);
+  const std::vector<Up> messages = core_.reports();
+  ASSERT_EQ(messages.size(), 3U) << "of two reports at most";
+  EXPECT_EQ(news_of(messages[0]).metrics.size(), 1U) << "what an end waited for comes before it";
+  EXPECT_EQ(messages[2].stamp.up.value(), messages[0].stamp.up.value() + 2);
+  EXPECT_EQ(told(messages), news);
+}
+
+TEST_F(NodeCoreTest, NewsBeforeTheJoinAreDropped) {
+  const auto lose = [this] { core_.lose_runner(); };
+  const auto meet = [this] { core_.meet(kLife); };
+  const auto ask = [this] { EXPECT_TRUE(core_.take(orders(), kNow).inventory); };
+  for (const std::function<void()>& what : std::vector<std::function<void()>>{lose, meet, ask}) {
+    core_.tell(ranks({1}));
+    what();
+    core_.tell(ranks({2}));
+    join();
+    EXPECT_TRUE(core_.reports().empty()) << "the inventory tells of it";
+  }
+}
+
+TEST_F(NodeCoreTest, ALargeInventoryComesInParts) {
+  Inventory inventory;
+  inventory.node.id = NodeId("n");
+  inventory.has = ranks({1, 2, 3});
+  inventory.crashed_idle = true;
+  inventory.beside.push_back({NodeId("m"), ranks({4, 5}).ranks});
+  inventory.beside.push_back({NodeId("o"), ranks({6}).ranks});
+  core_.meet(kLife);
+  std::vector<Up> messages = core_.join(inventory);
+  ASSERT_EQ(messages.size(), 3U);
+  std::vector<InventoryPart> parts;
+  for (std::size_t at = 0; at < 2; ++at) {
+    ASSERT_TRUE(std::holds_alternative<InventoryPart>(messages[at].what));
+    parts.push_back(std::get<InventoryPart>(messages[at].what));
+  }
+  Inventory whole = std::get<Inventory>(messages[2].what);
+  EXPECT_EQ(whole.parts, 2);
+  EXPECT_EQ(messages[2].stamp.up.value(), messages[0].stamp.up.value() + 2);
+  make_whole(whole, std::move(parts));
+  EXPECT_EQ(whole, inventory);
+}
+
+TEST_F(NodeCoreTest, WhoLeavesTellsWhatWasNotTold) {
+  core_.tell(ranks({1, 2, 3}));
+  const std::vector<Up> messages = core_.leave();
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<Report>(messages[0].what));
+  EXPECT_TRUE(std::holds_alternative<GoodBye>(messages[1].what));
+  EXPECT_EQ(told(messages), ranks({1, 2, 3}));
+  EXPECT_FALSE(core_.has_news());
 }
 
 TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
@@ -465,7 +553,7 @@ TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
   core_.has(rank_of(attempt(3), 1, true), true);
   core_.has(rank_of(attempt(4), 0), false);
   core_.has(rank_of(attempt(5), 0, true), true);
-  EXPECT_EQ(core_.join({}).stamp.incarnation, Incarnation("n.2"));
+  EXPECT_EQ(core_.join({}).at(0).stamp.incarnation, Incarnation("n.2"));
   EXPECT_EQ(core_.find(attempt(1)), nullptr);
   EXPECT_EQ(core_.find(attempt(3))->ranks_left, 1);
   EXPECT_TRUE(core_.find(attempt(3))->begun);
@@ -478,9 +566,10 @@ TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
 // decisions are durable at once, wants tasks, and a runner has them.
 class TwoSides {
  public:
-  explicit TwoSides(std::uint64_t seed) : random_(seed) {
+  TwoSides(std::uint64_t seed, std::size_t told_max)
+      : random_(seed), core_(NodeId("n"), {}, {.told_max = told_max}) {
     core_.meet(kLife);
-    up_.push_back(core_.join({}));
+    say(core_.join({}));
   }
 
   void turn(bool is_calm) {
@@ -488,6 +577,7 @@ class TwoSides {
     if (!is_calm && happens(3)) want();
     for (const model::NodeOrders& orders : arrived(down_)) take(orders);
     end_some();
+    say(core_.reports());
     up_.push_back(core_.beat());
     for (const Up& message : arrived(up_)) hear(message);
   }
@@ -544,7 +634,7 @@ class TwoSides {
     }
     return ended;
   }
-  void hear(const Up& message) {
+  void hear(Up message) {
     const Taking taking = session_.receive(message, true, Duration());
     if (taking == Taking::kAsks) down_.push_back(session_.ask(NodeId("n"), kLife));
     if (taking == Taking::kJoins) return join(message);
@@ -588,21 +678,24 @@ class TwoSides {
       inventory.has.ranks.push_back(rank);
       core_.has(rank, true);
     }
-    up_.push_back(core_.join(std::move(inventory)));
+    say(core_.join(std::move(inventory)));
+  }
+  void say(std::vector<Up> messages) {
+    for (Up& each : messages) up_.push_back(std::move(each));
   }
   void end_some() {
     for (auto& [task, rank] : records_) {
       if (rank.ended || !happens(4)) continue;
       rank.ended = true;
       const bool is_told = core_.joined() && core_.on_report(rank).tell;
-      if (is_told) up_.push_back(core_.report({{rank}, {}, {}}));
+      if (is_told) core_.tell({{rank}, {}, {}});
     }
   }
 
   SplitMix64 random_;
   bool is_calm_ = false;
   NodeSession session_{kReign, std::nullopt, Duration()};
-  NodeCore core_{NodeId("n"), {}, {}};
+  NodeCore core_;
   std::vector<Up> up_;
   std::vector<model::NodeOrders> down_;
   std::set<std::int64_t> wanted_;                      // By control.
@@ -614,7 +707,7 @@ class TwoSides {
 
 TEST(NodeCoreAndSession, WhatIsOrderedBeginsOnceAndIsForgottenWhateverIsLost) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    TwoSides both(seed);
+    TwoSides both(seed, seed % 2 == 0 ? 1'024 : seed % 4);
     for (int turn = 0; turn < 300; ++turn) both.turn(false);
     for (int turn = 0; turn < 100; ++turn) both.turn(true);
     EXPECT_TRUE(both.is_done()) << "seed " << seed;

@@ -35,13 +35,21 @@ struct News {
   friend bool operator==(const News&, const News&) = default;
 };
 
-// All that the node runs, will run, or holds an exit record of: what it can join by.
+// All that the node runs, will run, or holds an exit record of: what it can join by. A large one
+// comes in several messages, its parts first and right one after the other.
 struct Inventory {
   model::NodeInfo node;
   News has;
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
   std::vector<model::LostRanks> beside;  // The runner's other nodes: a crash is told whole.
+  std::int64_t parts = 0;                // Messages right before it that are parts of it.
   friend bool operator==(const Inventory&, const Inventory&) = default;
+};
+
+struct InventoryPart {
+  News has;
+  std::vector<model::LostRanks> beside;
+  friend bool operator==(const InventoryPart&, const InventoryPart&) = default;
 };
 
 struct Report {
@@ -64,7 +72,7 @@ struct GoodBye {
 struct Up {
   NodeId node;
   Stamp stamp;
-  std::variant<Inventory, Report, GoodBye, Beat> what;
+  std::variant<Inventory, Report, GoodBye, Beat, InventoryPart> what;
   friend bool operator==(const Up&, const Up&) = default;
 };
 

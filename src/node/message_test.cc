@@ -14,6 +14,8 @@ TEST(Message, ItsNewsAreThoseOfWhicheverKindItIs) {
   EXPECT_EQ(news_of(message), news);
   message.what = Inventory{{}, news, false, {}};
   EXPECT_EQ(news_of(message), news);
+  message.what = InventoryPart{news, {}};
+  EXPECT_EQ(news_of(message), news);
   message.what = Inventory();
   EXPECT_EQ(news_of(message), News());
   message.what = Beat();

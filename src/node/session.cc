@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "node/parts.h"
 
 namespace runnel::node {
 
@@ -15,26 +16,44 @@ NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease, Duration no
 
 // --- Messages up.
 
-Taking NodeSession::receive(const Up& message, bool is_member, Duration now) {
+Taking NodeSession::receive(Up& message, bool is_member, Duration now) {
   CHECK(now >= heard_at_, "a clock that goes back");
   if (message.stamp.up <= heard_) return Taking::kDropped;
   const bool is_next = message.stamp.up.value() == heard_.value() + 1;
   heard_ = message.stamp.up;
   heard_at_ = now;
+  if (auto* part = std::get_if<InventoryPart>(&message.what)) {
+    return take_part(std::move(*part), is_next);
+  }
+  if (auto* inventory = std::get_if<Inventory>(&message.what)) {
+    return take_inventory(message.stamp, *inventory, is_next);
+  }
+  parts_.clear();
   if (std::holds_alternative<GoodBye>(message.what)) {
     lose_link();
     return Taking::kLeaves;
   }
-  if (std::holds_alternative<Inventory>(message.what)) return take_inventory(message.stamp);
   // A lost message may have told of an end; a node that is no member was given up.
   if (!is_next || (linked_ && !is_member)) lose_link();
   if (!linked_ && !joining_) return Taking::kAsks;
   return std::holds_alternative<Beat>(message.what) ? Taking::kBeats : Taking::kReports;
 }
 
-Taking NodeSession::take_inventory(const Stamp& stamp) {
+// The node has met its runner anew: what it is sent from here on its inventory would not know.
+Taking NodeSession::take_part(InventoryPart part, bool is_next) {
   lose_link();
-  if (!knows_all(stamp)) return Taking::kAsks;
+  if (!is_next || parts_.size() == kPartsMax) parts_.clear();
+  parts_.push_back(std::move(part));
+  return Taking::kCollects;
+}
+
+Taking NodeSession::take_inventory(const Stamp& stamp, Inventory& inventory, bool is_next) {
+  lose_link();
+  std::vector<InventoryPart> parts = std::exchange(parts_, {});
+  if (!is_next) parts.clear();  // Of another inventory, or its last parts are missing.
+  const bool is_whole = std::cmp_equal(inventory.parts, parts.size());
+  if (!is_whole || !knows_all(stamp)) return Taking::kAsks;
+  make_whole(inventory, std::move(parts));
   // An earlier inventory's: this one would not know what it makes the node do.
   difference_.reset();
   joining_ = true;

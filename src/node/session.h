@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -13,8 +15,9 @@ namespace runnel::node {
 
 // What is to become of a message from a node.
 enum class Taking : std::uint8_t {
-  kDropped,  // It was heard, or a newer one was.
-  kAsks,     // Only an inventory that knows all orders sent to the node will do: ask() goes there.
+  kDropped,   // It was heard, or a newer one was.
+  kCollects,  // A part of an inventory that is not whole yet.
+  kAsks,      // Only an inventory that knows all orders sent to the node will do: ask() goes there.
   kJoins,
   kReports,
   kBeats,
@@ -29,17 +32,21 @@ enum class Taking : std::uint8_t {
 //           an inventory that it made after all orders sent to it, of the joins that wait to be
 //           decided only the newest counts, and what it lacks is what it lacked when its join was
 //           decided.
+// Limits:   an inventory of more than kPartsMax parts is never whole.
 // Threads:  none of its own; no clock, no I/O: `now` counts from any moment and never goes back.
 class NodeSession {
  public:
+  static constexpr std::size_t kPartsMax = 4'096;
+
   // `lease`: the node is given up when nothing was heard of it for so long, from `now` on; none: it
   // is only lost when somebody says so.
   NodeSession(Epoch epoch, std::optional<Duration> lease, Duration now);
 
   // --- Messages up.
 
-  // `is_member`: whether the state has the node, up, in the message's incarnation.
-  Taking receive(const Up& message, bool is_member, Duration now);
+  // `is_member`: whether the state has the node, up, in the message's incarnation. An inventory by
+  // which it joins is made whole.
+  Taking receive(Up& message, bool is_member, Duration now);
   // The connection is gone, or a message on it: the node joins again, and hears nothing until then.
   void lose_link() { linked_ = joining_ = false; }
   // Whether its lease is over.
@@ -86,7 +93,8 @@ class NodeSession {
     model::NodeOrders orders;
   };
 
-  Taking take_inventory(const Stamp& stamp);
+  Taking take_part(InventoryPart part, bool is_next);
+  Taking take_inventory(const Stamp& stamp, Inventory& inventory, bool is_next);
   bool knows_all(const Stamp& stamp) const;
   std::optional<model::NodeOrders> take_difference();
   void note_taken(UpSequence up);
@@ -99,6 +107,8 @@ class NodeSession {
   bool joining_ = false;       // It will be, when its join is.
   bool asked_ = false;         // Since a join came last.
   std::int64_t sequence_ = 0;  // The number of the newest orders to it.
+  // Of an inventory that is not whole yet: the messages that came last, none missing between them.
+  std::vector<InventoryPart> parts_;
 
   UpSequence newest_join_;   // The newest join that came.
   UpSequence joined_;        // The join that was decided last.

@@ -20,7 +20,7 @@ class NodeSessionTest : public ::testing::Test {
   Up message(decltype(Up::what) what) {
     return {NodeId("n"), {UpSequence(++up_), Incarnation("1"), kEpoch, sent_}, std::move(what)};
   }
-  Taking receive(const Up& message, bool is_member = false) {
+  Taking receive(Up message, bool is_member = false) {
     return session_.receive(message, is_member, now_);
   }
   model::NodeOrders orders() {
@@ -98,6 +98,66 @@ TEST_F(NodeSessionTest, DropsWhatIsOlderThanWhatWasHeard) {
   EXPECT_EQ(receive(message(GoodBye()), true), Taking::kLeaves);
   EXPECT_EQ(receive(late), Taking::kDropped);
   EXPECT_FALSE(session_.is_linked());
+}
+
+// An inventory of `parts` and its last message: of one attempt each.
+Inventory last_of(std::int64_t parts) {
+  Inventory inventory;
+  inventory.has.ranks.emplace_back();
+  inventory.parts = parts;
+  return inventory;
+}
+InventoryPart part() { return {last_of(0).has, {}}; }
+
+TEST_F(NodeSessionTest, JoinsByAllPartsOfAnInventory) {
+  (void)session_.join_done(join(), true);
+  EXPECT_EQ(receive(message(part()), true), Taking::kCollects);
+  EXPECT_FALSE(session_.is_linked()) << "the inventory will not know what is sent from here on";
+  EXPECT_EQ(receive(message(part()), true), Taking::kCollects);
+  Up last = message(last_of(2));
+  EXPECT_EQ(session_.receive(last, true, now_), Taking::kJoins);
+  EXPECT_EQ(news_of(last).ranks.size(), 3U);
+  EXPECT_EQ(std::get<Inventory>(last.what).parts, 0) << "it is whole";
+  Up next = message(last_of(0));
+  EXPECT_EQ(session_.receive(next, true, now_), Taking::kJoins);
+  EXPECT_EQ(news_of(next).ranks.size(), 1U) << "nothing of the one before";
+}
+
+TEST_F(NodeSessionTest, AsksForAnInventoryOfWhichAPartIsMissing) {
+  for (const std::int64_t lost : {1, 2, 3}) {
+    SCOPED_TRACE(lost);
+    for (std::int64_t each = 1; each <= 3; ++each) {
+      if (each == lost)
+        ++up_;
+      else
+        EXPECT_EQ(receive(message(part())), Taking::kCollects);
+    }
+    EXPECT_EQ(receive(message(last_of(3))), Taking::kAsks);
+    sent_ = session_.ask(NodeId("n"), Incarnation("1")).sequence;
+  }
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  EXPECT_EQ(receive(message(last_of(1))), Taking::kJoins);
+}
+
+TEST_F(NodeSessionTest, PartsOfTwoInventoriesAreNoneOfEither) {
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  ++up_;  // The rest of the first.
+  EXPECT_EQ(receive(message(last_of(1))), Taking::kAsks);
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  ++up_;
+  Up whole = message(last_of(0));
+  EXPECT_EQ(session_.receive(whole, false, now_), Taking::kJoins) << "it has no parts";
+  EXPECT_EQ(news_of(whole).ranks.size(), 1U);
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  EXPECT_EQ(receive(message(Beat())), Taking::kAsks);
+  EXPECT_EQ(receive(message(last_of(1))), Taking::kAsks) << "the part did not come right before it";
+}
+
+TEST_F(NodeSessionTest, AnInventoryWithoutAnEndFillsNoMemory) {
+  for (std::size_t each = 0; each <= NodeSession::kPartsMax; ++each) {
+    EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  }
+  EXPECT_EQ(receive(message(last_of(NodeSession::kPartsMax + 1))), Taking::kAsks);
 }
 
 TEST_F(NodeSessionTest, AsksWhoMayNotKnowAllOrders) {
@@ -334,8 +394,8 @@ TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
 
 TEST(NodeSession, WithoutALeaseNobodyIsLost) {
   NodeSession session(kEpoch, std::nullopt, Duration());
-  (void)session.receive({NodeId("n"), {UpSequence(1), Incarnation("1"), kEpoch, 0}, Report()}, true,
-                        Duration());
+  Up report{NodeId("n"), {UpSequence(1), Incarnation("1"), kEpoch, 0}, Report()};
+  (void)session.receive(report, true, Duration());
   EXPECT_FALSE(session.is_lost(Duration::hours(1'000)));
 }
 

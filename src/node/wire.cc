@@ -10,7 +10,7 @@
 
 namespace runnel::node {
 
-// The stored form of an Up: exactly one of the four is there.
+// The stored form of an Up: exactly one of the five is there.
 struct UpRecord {
   NodeId node;
   Stamp stamp;
@@ -18,6 +18,7 @@ struct UpRecord {
   std::optional<Report> report;
   std::optional<GoodBye> good_bye;
   std::optional<Beat> beat;
+  std::optional<InventoryPart> part;
 };
 
 }  // namespace runnel::node
@@ -141,6 +142,15 @@ struct Fields<node::Inventory> {
     visit("crashed_idle", inventory.crashed_idle);
     visit("has", inventory.has, Required());
     visit("node", inventory.node, Required());
+    visit("parts", inventory.parts);
+  }
+};
+
+template <>
+struct Fields<node::InventoryPart> {
+  static void visit(auto& visit, auto& part) {
+    visit("beside", part.beside);
+    visit("has", part.has, Required());
   }
 };
 
@@ -171,16 +181,17 @@ struct Fields<node::UpRecord> {
     visit("incarnation", message.stamp.incarnation, Required());
     visit("inventory", message.inventory);
     visit("node", message.node, Required());
+    visit("part", message.part);
     visit("report", message.report);
     visit("taken", message.stamp.taken);
     visit("up", message.stamp.up, Required());
   }
   static Result<void> check(const node::UpRecord& message) {
     const int kinds = (message.inventory ? 1 : 0) + (message.report ? 1 : 0) +
-                      (message.good_bye ? 1 : 0) + (message.beat ? 1 : 0);
+                      (message.good_bye ? 1 : 0) + (message.beat ? 1 : 0) + (message.part ? 1 : 0);
     if (kinds == 1) return {};
     return Error(Errc::kInvalid,
-                 "a message of a node is one of inventory, report, good_bye and beat");
+                 "a message of a node is one of inventory, part, report, good_bye and beat");
   }
 };
 
@@ -224,11 +235,12 @@ Result<T> message_of(std::string_view text) {
 }  // namespace
 
 std::string encode_text(const Up& message) {
-  UpRecord record{message.node, message.stamp, {}, {}, {}, {}};
+  UpRecord record{message.node, message.stamp, {}, {}, {}, {}, {}};
   if (const auto* inventory = std::get_if<Inventory>(&message.what)) record.inventory = *inventory;
   if (const auto* report = std::get_if<Report>(&message.what)) record.report = *report;
   if (const auto* bye = std::get_if<GoodBye>(&message.what)) record.good_bye = *bye;
   if (std::holds_alternative<Beat>(message.what)) record.beat = Beat();
+  if (const auto* part = std::get_if<InventoryPart>(&message.what)) record.part = *part;
   return text_of(record);
 }
 
@@ -241,6 +253,7 @@ Result<Up> decode_up(std::string_view text) {
   if (record.report) message.what = *std::move(record.report);
   if (record.good_bye) message.what = *std::move(record.good_bye);
   if (record.beat) message.what = *record.beat;
+  if (record.part) message.what = *std::move(record.part);
   return message;
 }
 

@@ -67,7 +67,7 @@ TEST(Wire, ReadsWhatWasWrittenBefore) {
     EXPECT_EQ(up.ok() ? encode_text(*up) : encode_text(*down), line);
     ++(up.ok() ? ups : orders);
   }
-  EXPECT_EQ(ups, 23);
+  EXPECT_EQ(ups, 25);
   EXPECT_EQ(orders, 21);
 }
 

@@ -7,6 +7,11 @@
 namespace runnel::sim {
 namespace {
 
+template <typename T>
+void add(std::vector<T>& all, const std::vector<T>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 template <typename Order>
 void note(std::set<model::AttemptRef>& told, const std::vector<Order>& orders) {
   for (const Order& order : orders) told.insert(order.attempt);
@@ -23,6 +28,29 @@ std::string find_untold(const std::set<model::AttemptRef>& told, const std::vect
 
 }  // namespace
 
+// The inventory with its parts, which came right before it; nothing when one of them did not come.
+std::optional<node::Inventory> MessageCheck::whole(node::Inventory last, std::int64_t up,
+                                                   Parts came) {
+  node::Inventory all;
+  std::swap(all.node, last.node);
+  std::swap(all.crashed_idle, last.crashed_idle);
+  came[up] = {std::move(last.has), std::move(last.beside)};
+  for (std::int64_t number = up - last.parts; number <= up; ++number) {
+    const auto part = came.find(number);
+    if (part == came.end()) return std::nullopt;
+    const node::InventoryPart& more = part->second;
+    add(all.has.ranks, more.has.ranks);
+    add(all.has.metrics, more.has.metrics);
+    if (more.has.devices) all.has.devices = more.has.devices;
+    for (const model::LostRanks& lost : more.beside) {
+      const bool goes_on = !all.beside.empty() && all.beside.back().node == lost.node;
+      if (!goes_on) all.beside.push_back({lost.node, {}});
+      add(all.beside.back().ranks, lost.ranks);
+    }
+  }
+  return all;
+}
+
 bool MessageCheck::knows_all_orders(const node::Up& message) const {
   const auto sent = sent_.find(message.node);
   return sent != sent_.end() && message.stamp.epoch == sent->second.epoch &&
@@ -34,8 +62,15 @@ void MessageCheck::hears(const node::Up& message, Time now) {
   is_stale_ = message.stamp.up <= newest;
   if (message.stamp.up.value() > newest.value() + 1) behind_.insert(message.node);
   newest = std::max(newest, message.stamp.up);
-  const auto* inventory = std::get_if<node::Inventory>(&message.what);
-  if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
+  if (is_stale_) return;
+  if (const auto* part = std::get_if<node::InventoryPart>(&message.what)) {
+    parts_[message.node][message.stamp.up.value()] = *part;
+  }
+  const auto* last = std::get_if<node::Inventory>(&message.what);
+  if (last == nullptr) return;
+  const std::optional<node::Inventory> inventory =
+      whole(*last, message.stamp.up.value(), std::exchange(parts_[message.node], {}));
+  if (!inventory || !knows_all_orders(message)) return;
   behind_.erase(message.node);
   Told has;
   note(has.started, inventory->has.ranks);

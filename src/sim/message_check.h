@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,7 +42,9 @@ class MessageCheck {
     Epoch epoch;
     std::int64_t sequence = 0;
   };
+  using Parts = std::map<std::int64_t, node::InventoryPart>;  // By the numbers of their messages.
   bool knows_all_orders(const node::Up& message) const;
+  static std::optional<node::Inventory> whole(node::Inventory last, std::int64_t up, Parts came);
 
   // What the node told of in the newest inventory that counts, and what it was sent since.
   struct Told {
@@ -57,6 +60,7 @@ class MessageCheck {
 
   std::map<NodeId, Sent> sent_;                // Newest.
   std::map<NodeId, node::UpSequence> newest_;  // Reported.
+  std::map<NodeId, Parts> parts_;              // Of inventories that are not whole yet.
   // That a node may join by: the newest, those of the same moment, and the one before.
   std::map<NodeId, std::vector<Reported>> inventories_;
   std::map<NodeId, Told> told_;

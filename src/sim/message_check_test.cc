@@ -123,6 +123,33 @@ TEST_F(MessageCheckTest, MissesNoJoinThatDoesNotKnowAllOrders) {
   EXPECT_NE(joins(true), "");
 }
 
+node::Up part(std::int64_t up) {
+  node::InventoryPart part;
+  part.has.ranks.emplace_back().rank = static_cast<std::int32_t>(up);
+  return {NodeId("n1"), {node::UpSequence(up), Incarnation("n1.1"), Epoch(1), 1}, part};
+}
+
+TEST_F(MessageCheckTest, MissesNoJoinOfWhichAPartIsMissing) {
+  EXPECT_EQ(answers(beat(1), 1), "");
+  node::Up last = inventory(4, 1);
+  std::get<node::Inventory>(last.what).parts = 2;
+  model::NodeJoin whole = join(false);
+  whole.ranks = {std::get<node::InventoryPart>(part(2).what).has.ranks[0],
+                 std::get<node::InventoryPart>(part(3).what).has.ranks[0]};
+  for (const std::int64_t lost : {2, 3, 0}) {
+    SCOPED_TRACE(lost);
+    check_.restart();
+    EXPECT_EQ(answers(beat(1), 1), "");
+    if (lost != 2) hears(part(2));
+    if (lost != 3) hears(part(3));
+    hears(last);
+    EXPECT_EQ(check_.joins(whole, now_).empty(), lost == 0);
+    model::NodeOrders some = orders(2);
+    some.forget.emplace_back();
+    EXPECT_EQ(check_.sends(some).empty(), lost == 0);
+  }
+}
+
 TEST_F(MessageCheckTest, MissesNoJoinByAnOlderInventory) {
   EXPECT_EQ(answers(beat(1), 1), "");
   hears(inventory(2, 1));

@@ -24,12 +24,8 @@ node::NodeLimits limits_of(Dice& dice) {
   node::NodeLimits limits;
   if (dice.chance(250)) limits.handed_over_max = static_cast<std::size_t>(dice.between(2, 8));
   if (dice.chance(150)) limits.waiting_max = static_cast<std::size_t>(dice.between(1, 6));
+  if (dice.chance(300)) limits.told_max = static_cast<std::size_t>(dice.between(1, 4));
   return limits;
-}
-
-template <typename T>
-void append(std::vector<T>& all, const std::vector<T>& more) {
-  all.insert(all.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -100,7 +96,6 @@ void SimNode::freeze(Duration lasts) {
 // What the core tells control until then would be of a runner that it does not know.
 void SimNode::meet_after(Duration delay) {
   core_.lose_runner();
-  news_ = {};
   act_after(delay, [this, meeting = ++meetings_] {
     if (meeting == meetings_) meet();
   });
@@ -115,20 +110,21 @@ void SimNode::meet() {
     core_.has(rank, rank.ended || rank.started_at != Time());
   }
   inventory.has.devices = look_at_devices();
-  send(core_.join(std::move(inventory)));
+  std::vector<node::Up> messages = core_.join(std::move(inventory));
+  if (messages.size() > 1) ++truth_.parted_inventories;
+  send(std::move(messages));
   hand_over();
 }
 
 void SimNode::hear(const node::News& news) {
   if (!core_.joined()) return;  // The inventory tells of it.
+  node::News told{{}, news.metrics, news.health};
   for (const model::RankReport& rank : news.ranks) {
     const node::NodeCore::Reported heard = core_.on_report(rank);
-    if (heard.tell) news_.ranks.push_back(rank);
+    if (heard.tell) told.ranks.push_back(rank);
     if (heard.forget) runner_.drop(rank.attempt);
   }
-  append(news_.metrics, news.metrics);
-  append(news_.health, news.health);
-  tell_soon();
+  tell_soon(std::move(told));
   hand_over();
 }
 
@@ -149,8 +145,7 @@ void SimNode::perform(node::NodeCore::Work work) {
   }
   hand_over();
   for (const model::StopOrder& order : work.stop) runner_.stop(order);
-  append(news_.ranks, work.not_started);
-  if (!work.not_started.empty()) tell_soon();
+  tell_soon({std::move(work.not_started), {}, {}});
 }
 
 // Most need none, and some of these are refused at once. Of the others it is not known whose will
@@ -178,8 +173,7 @@ void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bo
     return;
   }
   const Error error(Errc::kUnavailable, "a file of it cannot be read just now");
-  append(news_.ranks, core_.failed(attempt, preparation.number, error, agenda_.now()));
-  tell_soon();
+  tell_soon({core_.failed(attempt, preparation.number, error, agenda_.now()), {}, {}});
 }
 
 void SimNode::check_alone(const model::AttemptRef& attempt) const {
@@ -215,6 +209,10 @@ void SimNode::send(node::Up message) {
   send_(std::move(message));
 }
 
+void SimNode::send(std::vector<node::Up> messages) {
+  for (node::Up& each : messages) send(std::move(each));
+}
+
 std::optional<model::DeviceReport> SimNode::look_at_devices() const {
   if (info_.capacity.accelerators.empty()) return std::nullopt;
   model::DeviceReport report;
@@ -222,14 +220,11 @@ std::optional<model::DeviceReport> SimNode::look_at_devices() const {
   return report;
 }
 
-void SimNode::tell_devices() {
-  if (!core_.joined()) return;  // The inventory tells.
-  news_.devices = look_at_devices();
-  tell_soon();
-}
+void SimNode::tell_devices() { tell_soon({{}, {}, {}, look_at_devices()}); }
 
-void SimNode::tell_soon() {
-  if (std::exchange(tells_soon_, true)) return;
+void SimNode::tell_soon(node::News news) {
+  core_.tell(std::move(news));
+  if (!core_.has_news() || std::exchange(tells_soon_, true)) return;
   act_after(kTellDelay, [this] {
     tells_soon_ = false;
     tell();
@@ -237,8 +232,9 @@ void SimNode::tell_soon() {
 }
 
 void SimNode::tell() {
-  if (!core_.joined() || news_ == node::News()) return;
-  send(core_.report(std::exchange(news_, {})));
+  std::vector<node::Up> messages = core_.reports();
+  if (messages.size() > 1) ++truth_.parted_reports;
+  send(std::move(messages));
 }
 
 void SimNode::beat() {
@@ -257,7 +253,6 @@ void SimNode::go_down() {
   up_ = false;
   core_ = core_of({sent_, {}, {}, 0});
   tells_soon_ = false;
-  news_ = {};
   held_.clear();
   preparing_.clear();
   ready_.clear();
@@ -278,7 +273,7 @@ void SimNode::reboot(Duration down) {
 
 void SimNode::preempt(Duration gone) {
   if (!up_) return;
-  if (awake()) send(core_.leave(core_.joined() ? std::exchange(news_, {}) : node::News()));
+  if (awake()) send(core_.leave());
   reboot(gone);
 }
 
@@ -341,9 +336,13 @@ void SimNode::lie() {
   }
   // Not an inventory: what a joining node has is its runner's journal, and one that lied there
   // would be believed until it joins again.
-  node::Up message = core_.report(std::move(news));
-  if (dice_.chance(300)) message.stamp.incarnation = Incarnation(info_.id.str() + ".0");
-  send(std::move(message));
+  tell();  // The truth, which no message of another life holds.
+  core_.tell(std::move(news));
+  std::vector<node::Up> messages = core_.reports();
+  if (dice_.chance(300)) {
+    for (node::Up& each : messages) each.stamp.incarnation = Incarnation(info_.id.str() + ".0");
+  }
+  send(std::move(messages));
 }
 
 }  // namespace runnel::sim

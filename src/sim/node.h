@@ -81,10 +81,11 @@ class SimNode {
   void hear(const node::News& news);
   std::optional<model::DeviceReport> look_at_devices() const;
   void tell_devices();
-  void tell_soon();
+  void tell_soon(node::News news);
   void tell();
   void beat();
   void send(node::Up message);
+  void send(std::vector<node::Up> messages);
   void go_down();
 
   model::NodeInfo info_;
@@ -99,7 +100,6 @@ class SimNode {
   std::vector<SimNode*> machine_ = {this};
   std::multiset<model::AttemptRef> preparing_;            // Being made ready, wanted or not.
   std::map<model::AttemptRef, model::StartOrder> ready_;  // Until their turn comes.
-  node::News news_;                                       // To be told soon.
   bool tells_soon_ = false;
   node::UpSequence sent_;  // Kept over its lives.
   std::int64_t life_ = 0;

@@ -139,6 +139,8 @@ constexpr std::array<std::string_view, kReachCounts> kWords = {"places: %lanes o
                                                                "lanes of a whole node",
                                                                "attempts out of memory",
                                                                "ranks that never started",
+                                                               "nodes: %inventories in parts",
+                                                               "reports in several messages",
                                                                "trials: %auto",
                                                                "grid",
                                                                "random",
@@ -186,10 +188,13 @@ std::string reach_lines(const ReachCounts& counts) {
   return text + "\n";
 }
 
-ReachCounts count_reach(const std::vector<model::Event>& log) {
+ReachCounts count_reach(const std::vector<model::Event>& log, const Truth& truth) {
   Counter counter;
   for (const model::Event& event : log) counter.take(event);
-  return counter.counts();
+  ReachCounts counts = counter.counts();
+  counts[static_cast<std::size_t>(Reach::kPartedInventories)] = truth.parted_inventories;
+  counts[static_cast<std::size_t>(Reach::kPartedReports)] = truth.parted_reports;
+  return counts;
 }
 
 }  // namespace runnel::sim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/event.h"
+#include "sim/truth.h"
 
 namespace runnel::sim {
 
@@ -20,6 +21,9 @@ enum class Reach : std::uint8_t {
   kWholeNodes,
   kMemoryMax,   // Attempts that had more memory than their limit,
   kNotStarted,  // and those that their node refused, or could not make ready.
+  // What nodes tell, by Truth: more than fits into one message.
+  kPartedInventories,
+  kPartedReports,
   // Trials asked for, by method,
   kAuto,
   kGrid,
@@ -54,10 +58,10 @@ enum class Reach : std::uint8_t {
   kConditional,
   kLeftOut,  // By its condition.
 };
-inline constexpr std::size_t kReachCounts = 36;
+inline constexpr std::size_t kReachCounts = 38;
 using ReachCounts = std::array<std::int64_t, kReachCounts>;
 
 std::string reach_lines(const ReachCounts& counts);
-ReachCounts count_reach(const std::vector<model::Event>& log);
+ReachCounts count_reach(const std::vector<model::Event>& log, const Truth& truth);
 
 }  // namespace runnel::sim

@@ -30,6 +30,8 @@ struct Truth {
   std::map<model::TaskRef, std::int64_t> poisoned;  // Attempts lost to poison, that of others.
   std::int64_t beside_poison = 0;                   // The most attempts that ran beside one.
   std::int64_t killed_by_poison = 0;                // Runners.
+  std::int64_t parted_inventories = 0;              // That came in several messages,
+  std::int64_t parted_reports = 0;                  // and reports that did.
   std::string violation;  // A rank that was started twice, a device that two processes have.
 };
 

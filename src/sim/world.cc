@@ -410,7 +410,7 @@ class World {
                     truth_.devices,
                     count_quarantine(events()),
                     count_apart(truth_, events(), scenario_.poisoned()),
-                    count_reach(events())};
+                    count_reach(events(), truth_)};
     for (const model::Event& event : events()) {
       const auto* joined = std::get_if<model::NodeJoined>(&event);
       if (joined != nullptr) {

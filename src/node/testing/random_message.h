@@ -22,6 +22,7 @@ class RandomMessage : public model::RandomModel {
     if (maybe()) message.what = GoodBye{news()};
     if (maybe()) message.what = inventory();
     if (below(4) == 0) message.what = Beat();
+    if (below(6) == 0) message.what = InventoryPart{news(), beside()};
     return message;
   }
 
@@ -49,10 +50,11 @@ class RandomMessage : public model::RandomModel {
   }
   News news() { return {rank_reports(), metrics(), health_reports()}; }
 
-  Inventory inventory() {
-    Inventory inventory{node(), news(), maybe(), {}};
-    while (maybe()) inventory.beside.push_back({NodeId(word()), rank_reports()});
-    return inventory;
+  Inventory inventory() { return {node(), news(), maybe(), beside(), maybe() ? count64() : 0}; }
+  std::vector<model::LostRanks> beside() {
+    std::vector<model::LostRanks> beside;
+    while (maybe()) beside.push_back({NodeId(word()), rank_reports()});
+    return beside;
   }
 
   Variables variables() {
