@@ -1,6 +1,7 @@
 #include "brain/places.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 
@@ -37,6 +38,21 @@ std::vector<NodeId> nodes_of(const std::vector<model::Place>& places) {
     }
   }
   return nodes;
+}
+
+std::vector<NodeId> nodes_of(const State& state, const JobId& job) {
+  const auto known = state.jobs.find(job);
+  if (known == state.jobs.end()) return {};
+  std::int32_t left = 0;
+  for (const Step& step : known->second.steps) left += step.lanes;
+  std::set<NodeId> nodes;
+  for (auto lane = state.lanes.begin(); left > 0; ++lane) {
+    CHECK(lane != state.lanes.end(), "a job has more lanes than there are");
+    if (lane->second.job != job) continue;
+    --left;
+    for (const model::Place& place : lane->second.places()) nodes.insert(place.node);
+  }
+  return {nodes.begin(), nodes.end()};
 }
 
 model::Resources held_by(const State& state, const Lane& lane, const model::Place& place) {

@@ -24,6 +24,8 @@ Share share_of(const Lane& lane, const NodeId& node);
 
 // Each node once, in the order of the places.
 std::vector<NodeId> nodes_of(const std::vector<model::Place>& places);
+// Each node once on which lanes of the job are open.
+std::vector<NodeId> nodes_of(const State& state, const JobId& job);
 
 // What a place takes of its node: an amount for each of the gang's places there.
 model::Resources held_by(const State& state, const Lane& lane, const model::Place& place);

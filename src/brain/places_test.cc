@@ -46,5 +46,21 @@ TEST(Places, TakeAnAmountForEachOfTheGangsPlaces) {
   EXPECT_EQ(held_by(harness.brain.state(), lane, lane.places()[0]).milli_cpus, 3'000);
 }
 
+TEST(Places, OfAJobAreThoseOfItsOpenLanes) {
+  BrainHarness harness;
+  harness.join("a", 2);
+  harness.join("b", 2);
+  model::StepSpec many = testing::step("many");
+  many.task_count = 3;
+  const JobId job = harness.submit({many});
+  const JobId one = harness.submit({testing::step("one")});
+  const State& state = harness.brain.state();
+  EXPECT_EQ(nodes_of(state, job), (std::vector<NodeId>{NodeId("a"), NodeId("b")}));
+  EXPECT_EQ(nodes_of(state, one).size(), 1U);
+  EXPECT_TRUE(nodes_of(state, JobId("unknown")).empty());
+  const JobId waits = harness.submit({testing::step("waits")});
+  EXPECT_TRUE(nodes_of(state, waits).empty());
+}
+
 }  // namespace
 }  // namespace runnel::brain

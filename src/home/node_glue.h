@@ -51,14 +51,14 @@ class NodeGlue final : public control::NodeLink {
   int preempted_ = 0;
 };
 
-// The agent's files as the API's source of output.
+// The agent's files as the API's source of output: they are those of all nodes of the home.
 class LogGlue final : public control::LogSource {
  public:
   explicit LogGlue(agent::Agent& agent) : agent_(agent) {}
-  Async<model::LogPage> read(model::LogFilter filter, std::string cursor) override;
-  Async<void> changed(JobId job, async::StopToken stop) override;
-  Async<model::MetricPage> read_metrics(model::MetricFilter filter) override;
-  Async<std::vector<model::TaskUsage>> read_usage(JobId job) override;
+  Async<model::LogPage> read(Nodes nodes, model::LogFilter filter, std::string cursor) override;
+  Async<void> changed(Nodes nodes, JobId job, async::StopToken stop) override;
+  Async<model::MetricPage> read_metrics(Nodes nodes, model::MetricFilter filter) override;
+  Async<std::vector<model::TaskUsage>> read_usage(Nodes nodes, JobId job) override;
 
  private:
   agent::Agent& agent_;

@@ -435,6 +435,25 @@ TEST_F(ApiTest, TellsWhatTasksUse) {
   EXPECT_EQ(tasks[1].find("cpus")->dump(), "null") << "nobody has seen it yet";
 }
 
+TEST_F(ApiTest, AsksForOutputWhereItGrows) {
+  const std::string root = "/api/v1/jobs/" + home_.submit({step("a", 2)}).str();
+  home_.until([&] { return node_->started.size() >= 2; });
+  for (const char* what : {"/logs", "/metrics", "/usage"}) {
+    logs_->asked_nodes.clear();
+    EXPECT_EQ(get(root + what).status, 200) << what;
+    EXPECT_EQ(logs_->asked_nodes, std::vector{NodeId("n1")}) << what;
+  }
+  (void)post(root + ":cancel");
+  home_.until([&] { return node_->stopped.size() == 2; });
+  std::vector<model::RankReport> ends;
+  for (int each = 0; each < 2; ++each) {
+    ends.push_back(node_->ended(node_->started[static_cast<std::size_t>(each)].attempt, 143));
+  }
+  ASSERT_TRUE(home_.wait(node_->report(std::move(ends))).ok());
+  EXPECT_EQ(get(root + "/logs").status, 200);
+  EXPECT_TRUE(logs_->asked_nodes.empty()) << "nothing of it runs any more";
+}
+
 TEST_F(ApiTest, ExplainsWaiting) {
   const std::string id = submit({step("a"), step("b", 1)});
   submit({step("big", 40)});

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "brain/places.h"
 #include "control/find_step.h"
 
 namespace runnel::control {
@@ -66,7 +67,8 @@ Async<LiveMetrics> KnownJobs::live_metrics(JobId job) {
     filter.task = task;
     filter.series_max = 1;
     filter.bytes_max = kLiveBytesMax;
-    Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
+    Result<model::MetricPage> read =
+        co_await logs_.read_metrics(brain::nodes_of(controller_.state(), job), filter);
     if (!read.ok() || read->series.empty()) continue;
     metrics[{step, task}] = std::move(read->series.front());
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "async/together.h"
+#include "brain/places.h"
 #include "control/find_step.h"
 #include "control/log_lines.h"
 #include "http/event_stream.h"
@@ -120,7 +121,9 @@ Async<LogRoute::LogRead> LogRoute::read_page(model::LogFilter query, std::string
         co_await jobs_.facts(query.job);  // It may have begun meanwhile.
     query.ran = facts.ok() && facts->ran;
   }
-  co_return LogRead{CO_TRY(co_await logs_.read(query, std::move(cursor))), query.over};
+  co_return LogRead{CO_TRY(co_await logs_.read(brain::nodes_of(controller_.state(), query.job),
+                                               query, std::move(cursor))),
+                    query.over};
 }
 
 Async<void> LogRoute::write_piece(const model::LogPiece& piece, const LogForm& form,
@@ -173,7 +176,9 @@ Async<void> LogRoute::stream_logs(model::LogFilter query, LogRead read, LogForm 
 // Returns when there may be more output, or a job has ended.
 Async<void> LogRoute::more_output(JobId job, async::StopToken stop) {
   std::vector<async::Stoppable<void>> either;
-  either.emplace_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
+  either.emplace_back([this, job](async::StopToken lost) {
+    return logs_.changed(brain::nodes_of(controller_.state(), job), job, lost);
+  });
   either.emplace_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });
   either.emplace_back([this](async::StopToken lost) { return loop_.sleep(kOutputPatience, lost); });
   const async::Raced<void> first = CO_TRY(co_await async::race(loop_, std::move(either), stop));

@@ -122,13 +122,15 @@ Async<http::Reply> MetricRoutes::metrics(Ask ask, MetricsQuery wanted) {
   filter.from = {wanted.from.step, wanted.from.index};
   filter.step = CO_TRY(step_of(spec.get(), wanted.step));
   filter.task = wanted.task;
-  const model::MetricPage page = CO_TRY(co_await logs_.read_metrics(filter));
+  const model::MetricPage page =
+      CO_TRY(co_await logs_.read_metrics(brain::nodes_of(controller_.state(), job), filter));
   co_return http::Response::json_text(metrics_document(page, names_in(spec.get())));
 }
 
 Async<http::Reply> MetricRoutes::usage(Ask ask, NoQuery) {
   const JobId job = CO_TRY(co_await jobs_.of_path(ask));
-  const std::vector<model::TaskUsage> uses = CO_TRY(co_await logs_.read_usage(job));
+  const std::vector<model::TaskUsage> uses =
+      CO_TRY(co_await logs_.read_usage(brain::nodes_of(controller_.state(), job), job));
   co_return http::Response::json_text(
       CO_TRY(co_await controller_.answer<std::string>([job, uses](const LogWriter& writer) {
         const auto live = writer.state().jobs.find(job);

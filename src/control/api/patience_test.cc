@@ -21,12 +21,14 @@ using testing::step;
 
 class NoLogs final : public LogSource {
  public:
-  Async<model::LogPage> read(model::LogFilter, std::string) override { co_return model::LogPage(); }
-  Async<void> changed(JobId, async::StopToken) override { co_return {}; }
-  Async<model::MetricPage> read_metrics(model::MetricFilter) override {
+  Async<model::LogPage> read(Nodes, model::LogFilter, std::string) override {
+    co_return model::LogPage();
+  }
+  Async<void> changed(Nodes, JobId, async::StopToken) override { co_return {}; }
+  Async<model::MetricPage> read_metrics(Nodes, model::MetricFilter) override {
     co_return model::MetricPage();
   }
-  Async<std::vector<model::TaskUsage>> read_usage(JobId) override {
+  Async<std::vector<model::TaskUsage>> read_usage(Nodes, JobId) override {
     co_return std::vector<model::TaskUsage>();
   }
 };
