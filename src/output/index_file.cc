@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "output/open_file.h"
@@ -18,13 +19,23 @@ constexpr auto kRecord = static_cast<std::int64_t>(kIndexRecordBytes);
 }  // namespace
 
 IndexFile::IndexFile(const std::string& logs) : file_(open_to_read(index_path(logs))) {
-  struct stat status{};
-  if (!file_.valid() || ::fstat(file_.get(), &status) != 0) {
+  if (!file_.valid()) {
     failure_ = errno;
     return;
   }
-  records_ = status.st_size / kRecord;
+  look_again();
+}
+
+bool IndexFile::look_again() {
+  CHECK(file_.valid(), "an index is looked at that there is none of");
+  struct stat status{};
+  if (::fstat(file_.get(), &status) != 0) {
+    failure_ = errno;
+    return false;
+  }
+  const std::int64_t before = std::exchange(records_, status.st_size / kRecord);
   torn_ = status.st_size % kRecord != 0;
+  return records_ > before;
 }
 
 std::optional<IndexRecord> IndexFile::at(std::int64_t number) {

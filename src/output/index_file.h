@@ -9,7 +9,7 @@
 
 namespace runnel::output {
 
-// The records of a job's index as they are when it is opened, read in blocks.
+// The records of a job's index as they are when it was looked at last, read in blocks.
 //
 // Threads: blocking; one at a time.
 class IndexFile {
@@ -17,6 +17,8 @@ class IndexFile {
   explicit IndexFile(const std::string& logs);
 
   std::int64_t records() const { return records_; }
+  // Whether there are more records than before.
+  bool look_again();
   // Why it could not be opened, as errno says it; 0: it could.
   int failure() const { return failure_; }
   // Whether it ends within a record: one is being written, or was cut off.

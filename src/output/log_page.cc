@@ -51,14 +51,29 @@ LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::Lo
   if (!is_new) return file;
   const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
   file.descriptor = open_to_read(path);
-  struct stat status{};
-  if (!file.descriptor.valid() || ::fstat(file.descriptor.get(), &status) != 0) {
+  if (!file.descriptor.valid()) {
     file.failure = errno;
     return file;
   }
+  look_at(file);
+  return file;
+}
+
+void LogPageBuilder::look_at(File& file) {
+  CHECK(file.descriptor.valid(), "a file of output is looked at that there is none of");
+  struct stat status{};
+  if (::fstat(file.descriptor.get(), &status) != 0) {
+    file.failure = errno;
+    return;
+  }
   file.size = status.st_size;
   file.changed = time_of(status.st_mtim);
-  return file;
+}
+
+void LogPageBuilder::look_again() {
+  for (auto& [where, file] : files_) {
+    if (file.descriptor.valid()) look_at(file);
+  }
 }
 
 // Output that the index says ended there was there once.

@@ -46,8 +46,11 @@ class LogPageBuilder {
   void drain_apart(LogSource& source);
   // Skips what arrived before `since`.
   void skip_before(LogSource& source, Time since);
-  // The present end of this source's stream.
+  // The end of this source's stream, as it was when the file was looked at last: first here.
   std::int64_t end_of(const LogSource& source, model::LogStream stream);
+
+  // Looks at all files again.
+  void look_again();
 
   std::vector<model::LogPiece> take() { return std::exchange(pieces_, {}); }
   std::vector<model::LogPiece>& pieces() { return pieces_; }
@@ -66,6 +69,7 @@ class LogPageBuilder {
   enum class Rest : std::uint8_t { kWait, kTake };
 
   File& file_of(const LogSource& source, model::LogStream stream);
+  static void look_at(File& file);
   std::vector<LogMark>& marks_of(const LogSource& source);
   void emit(LogSource& source, model::LogStream stream, std::int64_t limit, Time time, Rest rest);
   bool emit_gap(LogSource& source, model::LogStream stream, Time time);

@@ -57,10 +57,12 @@ class Walk {
   }
 
   model::LogPage read() {
-    while (passed_ < index_.records() && pass(passed_)) {
-      ++passed_;
-      tell_cursors();
-    }
+    do {
+      while (passed_ < index_.records() && pass(passed_)) {
+        ++passed_;
+        tell_cursors();
+      }
+    } while (passed_ == index_.records() && has_grown());
     if (passed_ == index_.records()) drain_running();
     return finish();
   }
@@ -68,12 +70,14 @@ class Walk {
   model::LogPage read_tail(std::int64_t lines) {
     std::deque<LogSource> ended;
     page_.no_limit();
-    for (; passed_ < index_.records(); ++passed_) {
-      std::optional<LogSource> over = collect(passed_);
-      if (!over || !has_output(*over)) continue;
-      ended.push_back(*std::move(over));
-      if (static_cast<std::int64_t>(ended.size()) > lines) ended.pop_front();
-    }
+    do {
+      for (; passed_ < index_.records(); ++passed_) {
+        std::optional<LogSource> over = collect(passed_);
+        if (!over || !has_output(*over)) continue;
+        ended.push_back(*std::move(over));
+        if (static_cast<std::int64_t>(ended.size()) > lines) ended.pop_front();
+      }
+    } while (has_grown());
     return last_lines(std::move(ended), lines);
   }
 
@@ -82,6 +86,22 @@ class Walk {
     return Error(Errc::kInvalid, "is not a place in this job's output")
         .with_field("cursor")
         .with_hint("read again from the beginning");
+  }
+
+  // Of an attempt that runs everything up to the end of its files is told, and these are the next
+  // attempt's, too. The runner writes down that one has ended and the next begins before this
+  // writes anything: in what is seen of the files before the index says nothing new, there is
+  // nothing of the next one.
+  bool has_grown() {
+    if (open_.empty()) return false;
+    page_.look_again();
+    for (auto& [number, source] : open_) {
+      (void)page_.end_of(source, model::LogStream::kOut);
+      (void)page_.end_of(source, model::LogStream::kErr);
+    }
+    if (!index_.look_again()) return false;
+    page_.look_again();  // What the index says of now must be there.
+    return true;
   }
 
   std::map<std::int64_t, LogSource>::iterator find(const IndexRecord& record) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -507,6 +508,39 @@ TEST(LogAudit, AnIndexThatCameAfterItWasLookedForIsNoDamage) {
   MUST(env::write_file_atomically(segment_path(path, 0, 0, model::LogStream::kOut), "1"));
   EXPECT_TRUE(runs.sentences().empty());
   EXPECT_EQ(over.sentences().size(), 1U);
+}
+
+// The next attempt of a slot writes into the same files: its lines are never told as those of the
+// one before, whose end was not in the index yet when the page was begun.
+TEST_F(LogReaderTest, WhoReadsWhileAttemptsFollowEachOtherTellsEachLineAsItsOwn) {
+  constexpr std::int64_t kTasks = 4'000;
+  std::thread writer([this] {
+    for (std::int64_t task = 0; task < kTasks; ++task) {
+      RankOutput rank = begin(task, 0);
+      write(rank, model::LogStream::kOut, "of " + std::to_string(task) + "\n");
+      end(rank);
+    }
+  });
+  std::int64_t told = 0;
+  std::string cursor;
+  const auto take = [&](const model::LogPage& page) {
+    for (const model::LogPiece& piece : page.pieces) {
+      EXPECT_EQ(piece.bytes, "of " + std::to_string(piece.attempt.task.index.value()) + "\n");
+      ++told;
+    }
+  };
+  model::LogFilter last = filter_;
+  last.tail = 1;
+  while (told < kTasks && !HasFailure()) {
+    const model::LogPage page = read(cursor);
+    take(page);
+    cursor = page.cursor;
+    for (const auto& piece : MUST(reader_.read(last, "", Time::from_millis(kNow))).pieces) {
+      EXPECT_EQ(piece.bytes, "of " + std::to_string(piece.attempt.task.index.value()) + "\n");
+    }
+  }
+  writer.join();
+  EXPECT_EQ(told, kTasks);
 }
 
 }  // namespace
