@@ -435,6 +435,17 @@ TEST_F(ApiTest, TellsWhatTasksUse) {
   EXPECT_EQ(tasks[1].find("cpus")->dump(), "null") << "nobody has seen it yet";
 }
 
+// A task writes on: the last line of this moment was asked for.
+TEST_F(ApiTest, TheLastLinesAreNoMoreThanWereAsked) {
+  const std::string id = submit({step("a")});
+  logs_->write(JobId(id), "last\n");
+  logs_->write(JobId(id), "written meanwhile\n");
+  const std::string root = "/api/v1/jobs/" + id + "/logs?format=raw";
+  EXPECT_EQ(get(root + "&tail=1").body, "last\n");
+  EXPECT_EQ(get(root + "&tail=1&cursor=1").body, "written meanwhile\n");
+  EXPECT_EQ(get(root).body, "last\nwritten meanwhile\n");
+}
+
 TEST_F(ApiTest, AsksForOutputWhereItGrows) {
   const std::string root = "/api/v1/jobs/" + home_.submit({step("a", 2)}).str();
   home_.until([&] { return node_->started.size() >= 2; });

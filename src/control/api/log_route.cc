@@ -101,9 +101,11 @@ Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
   form.stream = stream_form_of(ask.request);
   form.raw = wanted.format == LogFormat::kRaw;
   form.step_names = names_in(spec.get());
+  form.ends_with_page = query.tail.has_value() && wanted.follow == Flag::kOff;
   std::string cursor = std::move(wanted.cursor);
   const auto last_id = ask.request.headers.find("last-event-id");
   if (cursor.empty() && last_id) cursor = *last_id;
+  if (!cursor.empty()) form.ends_with_page = false;  // The tail was told before.
   // Before the head of the answer, which could not say any more why there is no output.
   const auto first =
       std::make_shared<LogRead>(CO_TRY(co_await read_page(query, std::move(cursor))));
@@ -161,6 +163,7 @@ Async<void> LogRoute::stream_logs(model::LogFilter query, LogRead read, LogForm 
     for (const model::LogPiece& piece : page.pieces) {
       CO_TRY(co_await write_piece(piece, form, out));
     }
+    if (form.ends_with_page) co_return {};
     if (page.pieces.empty()) {
       if (read.over || form.follow == Flag::kOff) co_return {};
       Result<void> more = co_await more_output(query.job, out.gone());

@@ -36,6 +36,7 @@ class LogRoute {
     Flag follow = Flag::kOff;
     StreamForm stream = StreamForm::kJsonLines;
     bool raw = false;
+    bool ends_with_page = false;  // The last lines are there; what is written meanwhile is no part.
     std::vector<std::string> step_names;
   };
   struct LogRead {
