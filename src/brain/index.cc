@@ -167,10 +167,6 @@ void Index::settle_apart(const State& state, std::int64_t crash) {
   }
 }
 
-std::int64_t Index::apart_now(const Lane& lane) const {
-  return suspects.contains(lane.apart) ? lane.apart : 0;
-}
-
 void Index::note(const model::TaskRef& task, const Task& kept) {
   const Noted noted{kept.not_before, waits(kept), kept.suspicion};
   const bool tried_apart = noted.suspicion && (noted.waits || kept.live);
@@ -323,6 +319,7 @@ void Index::drop_key(const KeyName& key) {
 void Index::open(const State& state, const Lane& lane) {
   Held& held = held_[lane.id];
   held.step = StepKey{lane.job, lane.step};
+  held.apart = lane.apart;
   for (const model::Place& place : lane.places()) {
     lanes_on[place.node].insert(lane.id);
     held.amounts[place.node].add(held_by(state, lane, place));
@@ -331,6 +328,11 @@ void Index::open(const State& state, const Lane& lane) {
     CHECK(!model::overlap(taken, place.devices), "a device is granted to two lanes");
     model::insert(taken, place.devices);
     held.devices[place.node] = place.devices;
+  }
+  for (const auto& [node, amount] : held.amounts) {
+    InUse& in_use = in_use_[node];
+    in_use.amount.add(amount);
+    ++in_use.apart[lane.apart];
   }
 }
 
@@ -341,6 +343,9 @@ void Index::close(const State& state, LaneId lane) {
   for (const auto& [node, freed] : held.devices) model::erase(devices.at(node), freed);
   for (const auto& [node, amount] : held.amounts) {
     lanes_on[node].erase(lane);
+    InUse& in_use = in_use_.at(node);
+    in_use.amount.subtract(amount);
+    if (--in_use.apart.at(held.apart) == 0) in_use.apart.erase(held.apart);
     settle_host(state, node);
   }
   settle_queue(state, lane);
@@ -383,15 +388,12 @@ void Index::settle_quarantine(const State& state, const NodeId& id) {
 void Index::settle_host(const State& state, const NodeId& id) {
   cluster.leave(id);
   const Node& node = state.nodes.at(id);
-  std::set<std::int64_t> numbers;
-  for (LaneId lane : lanes_on[id]) numbers.insert(apart_now(state.lanes.at(lane)));
-  const std::int64_t number = sched::shared_number(numbers);
+  const std::int64_t number = apart_on(id);
   if (!node.takes_work()) {
     if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number, std::ssize(lanes_on[id]));
     return;
   }
-  model::Resources used;
-  for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
+  const model::Resources used = in_use_[id].amount;
   sched::Host host = idle_host(node);
   host.capacity = host.capacity.beyond(model::amount_of(quarantined_on(node)));
   // A node that joined again smaller than what runs on it, or lost what is in use, has nothing
@@ -402,6 +404,18 @@ void Index::settle_host(const State& state, const NodeId& id) {
   if (host.withheld) host.free.accelerators.clear();
   host.apart = number;
   cluster.join(std::move(host));
+}
+
+// Lanes that were opened for a crash stand apart for as long as it has suspects, also once their
+// own task is cleared.
+std::int64_t Index::apart_on(const NodeId& node) const {
+  const auto in_use = in_use_.find(node);
+  if (in_use == in_use_.end()) return 0;
+  std::set<std::int64_t> numbers;
+  for (const auto& [crash, lanes] : in_use->second.apart) {
+    numbers.insert(suspects.contains(crash) ? crash : 0);
+  }
+  return sched::shared_number(numbers);
 }
 
 void Index::settle_lane(const State& state, const Lane& lane) {

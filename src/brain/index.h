@@ -47,10 +47,6 @@ struct Index {
   // have more than `trials_max` trials together. Returns how many.
   std::size_t make_searchers(const State& state, std::size_t trials_max);
 
-  // The crash whose suspects alone may join what is on the lane's nodes, also once the lane's own
-  // task is cleared; zero: everybody may.
-  std::int64_t apart_now(const Lane& lane) const;
-
   // The nodes that take work and what is free there, and every node ever seen with nothing on it,
   // also those that are down now: they may come back.
   sched::Cluster cluster;
@@ -88,6 +84,8 @@ struct Index {
   void close(const State& state, LaneId lane);
   void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
+  // The number that what is on the node has, as sched::shared_number says.
+  std::int64_t apart_on(const NodeId& node) const;
   void settle_quarantine(const State& state, const NodeId& node);
   void settle_lane(const State& state, const Lane& lane);
   // Its queue begins anew, or loses tasks, or the lane is gone.
@@ -111,9 +109,16 @@ struct Index {
     StepKey step;
     std::map<NodeId, model::Resources> amounts;
     std::map<NodeId, model::Devices> devices;
+    std::int64_t apart = 0;
     std::optional<Time> ends_by;
   };
   std::map<LaneId, Held> held_;
+  // What the open lanes of a node hold together: a wide job opens thousands on one.
+  struct InUse {
+    model::Resources amount;
+    std::map<std::int64_t, std::int64_t> apart;  // Lanes, by the crash that they were opened for.
+  };
+  std::map<NodeId, InUse> in_use_;
   std::map<KeyName, Time> keyed_at_;
   std::map<LaneId, Time> congested_at_;
   std::map<LaneId, Time> leased_until_;

@@ -160,7 +160,10 @@ std::int32_t choose_port(const Turn& turn, const NodeId& node, const JobId& job)
   const std::int32_t count = info.port_last - info.port_first + 1;
   CHECK(count > 0, "a node without ports for gangs");
   std::set<std::int32_t> taken;
-  for (LaneId lane : turn.index().lanes_on.at(node)) taken.insert(turn.state().lanes.at(lane).port);
+  const auto lanes = turn.index().lanes_on.find(node);
+  if (lanes != turn.index().lanes_on.end()) {
+    for (LaneId lane : lanes->second) taken.insert(turn.state().lanes.at(lane).port);
+  }
   const std::int32_t begin = place_in_range(job, turn.state().last_port, count);
   for (std::int32_t step = 0; step < count; ++step) {
     const std::int32_t port = info.port_first + (begin + step) % count;
