@@ -83,6 +83,20 @@ TEST(Leave, AtTheEndOfTheNoticeItIsGoneAndWhatStillLivesIsLost) {
   EXPECT_EQ(harness.job_status(job), Status::kRunning) << "it came back";
 }
 
+// Most programs that save when they are told leave with 0.
+TEST(Leave, WhoLeavesWithZeroBecauseItWasToldIsNotDone) {
+  for (const EndCause cause : {EndCause::kStopped, EndCause::kExited}) {
+    BrainHarness harness;
+    harness.join("a", 1);
+    const JobId job = harness.submit({step("one")});
+    harness.running("a", BrainHarness::ref(job, 0, 0));
+    give_notice(harness, "a", Duration::seconds(30));
+    harness.ended("a", BrainHarness::ref(job, 0, 0), 0, 0, cause);
+    const bool was_told = cause == EndCause::kStopped;
+    EXPECT_EQ(harness.task_status(job, 0, 0), was_told ? Status::kQueued : Status::kSucceeded);
+  }
+}
+
 TEST(Leave, AGangEndsWhole) {
   BrainHarness harness;
   harness.join("a", 1);
