@@ -403,6 +403,9 @@ Async<void> Agent::add_causes(std::vector<runner::RankFact>& facts) {
 
 // After what they said last. A new inventory tells of them, too.
 Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory) {
+  // Told at once: an inventory that comes while the rest is waited for tells it with the ends.
+  HealthWatch::Found health = CO_TRY(co_await health_.finish(ended_ranks(facts)));
+  for (auto& [node, report] : health) tell(node, {{}, {}, {std::move(report)}});
   const bool looked_for = std::any_of(facts.begin(), facts.end(),
                                       [this](const auto& fact) { return may_lack_a_device(fact); });
   if (looked_for) {
@@ -411,14 +414,12 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
     (void)looked;  // Without an answer the end counts as it is.
   }
   CO_TRY(co_await add_causes(facts));
-  HealthWatch::Found health = CO_TRY(co_await health_.finish(ended_ranks(facts)));
   Result<MetricsWatch::Reports> finished =
       co_await metrics_.finish(ended_in(facts), kLastReportsMax, gate_.token());
   CO_TRY(gate_.token().check());
   MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
   if (inventory != inventories_) co_return {};
   NewsByNode news;
-  for (auto& [node, report] : health) news[node].health.push_back(std::move(report));
   for (runner::RankFact& fact : facts) {
     append(news[fact.node].metrics, metrics[of_fact(fact)]);
     news[fact.node].ranks.push_back(std::move(fact.report));
@@ -438,7 +439,7 @@ void Agent::tell(const NodeId& node, node::News news) {
 }
 
 Async<void> Agent::report_soon() {
-  CO_TRY(co_await loop_.sleep({}, gate_.token()));
+  CO_TRY(co_await loop_.yield());
   report_news();
   co_return {};
 }

@@ -657,7 +657,8 @@ TEST_F(AgentTest, ForgetsOnOrder) {
 }
 
 TEST_F(AgentTest, ALargeInventoryComesInParts) {
-  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {}, {.told_max = 2});
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {},
+                       {.reports_per_message_max = 2});
   std::vector<model::AttemptRef> all;
   for (std::int64_t task = 0; task < 5; ++task) {
     const model::StartOrder order = order_of("exit 3", task, task + 1);

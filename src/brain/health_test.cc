@@ -190,6 +190,20 @@ TEST_F(HealthTest, TheLastLineIsJudgedBeforeTheEndThatComesWithIt) {
   EXPECT_EQ(last_end().message, "rank 0 of 1 reported accuracy=inf at step 7");
 }
 
+// The message that told both was lost.
+TEST_F(HealthTest, TheLastLineIsJudgedBeforeTheEndThatAJoinTells) {
+  model::StepSpec spec = testing::step("train");
+  spec.health.nan = model::NanPolicy{"", HealthAction::kKill};
+  harness_.join("a", 8);
+  job_ = harness_.submit({spec});
+  model::NodeJoin input{harness_.brain.state().nodes.at(NodeId("a")).info, Incarnation("1")};
+  input.ranks = {BrainHarness::end_of(ref(), 0, harness_.now)};
+  input.health = {reported("accuracy", "inf")};
+  input.health[0].rank = 0;
+  harness_.decide(input);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
+}
+
 TEST_F(HealthTest, AUsersWishGoesFirst) {
   begin(gang(HealthAction::kRestart));
   tell(silent(Duration::seconds(11)));

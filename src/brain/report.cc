@@ -314,6 +314,7 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   if (new_life) judge_crash(turn, input, life_before, ran_at_crash(turn.state(), input));
   if (new_life && input.crashed_idle) clear_unrelated(turn, input.node.id);
   if (input.devices) take_devices(turn, input.node.id, *input.devices);
+  for (const model::HealthReport& report : input.health) take_health(turn, input.node.id, report);
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {
     told[{report.attempt, report.rank}] = true;

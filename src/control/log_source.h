@@ -15,7 +15,9 @@ namespace runnel::control {
 // Where tasks' output and metrics can be read, and what they use.
 //
 // Contract: `nodes` are those on which the job has lanes now: there its output grows, and its tasks
-//           use something. What attempts that have ended wrote is where their nodes left it.
+//           use something. What attempts that have ended wrote is read without their nodes, whose
+//           agents tell an end only when that can be done. Without nodes, changed() returns soon
+//           after a task begins, or whenever a while has passed.
 //           read() yields what lies behind the cursor ("" is the beginning; `tail` and `since`
 //           apply there only), about model::kLogPageBytes at a time, and an empty page when there
 //           is nothing more now. A piece ends at the end of a line, unless the attempt has ended,
@@ -29,15 +31,15 @@ namespace runnel::control {
 //           they do not.
 class LogSource {
  public:
-  using Nodes = std::vector<NodeId>;  // Each once.
+  using NodeIds = std::vector<NodeId>;  // Each once.
 
   virtual ~LogSource() = default;
-  virtual Async<model::LogPage> read(Nodes nodes, model::LogFilter query, std::string cursor) = 0;
-  virtual Async<void> changed(Nodes nodes, JobId job, async::StopToken stop) = 0;
+  virtual Async<model::LogPage> read(NodeIds nodes, model::LogFilter query, std::string cursor) = 0;
+  virtual Async<void> changed(NodeIds nodes, JobId job, async::StopToken stop) = 0;
   // A page of what tasks reported: to $RUNNEL_METRICS_FILE, in their output, to TensorBoard.
-  virtual Async<model::MetricPage> read_metrics(Nodes nodes, model::MetricFilter filter) = 0;
+  virtual Async<model::MetricPage> read_metrics(NodeIds nodes, model::MetricFilter filter) = 0;
   // What a job's attempts use now; takes as long as it must watch them.
-  virtual Async<std::vector<model::TaskUsage>> read_usage(Nodes nodes, JobId job) = 0;
+  virtual Async<std::vector<model::TaskUsage>> read_usage(NodeIds nodes, JobId job) = 0;
 };
 
 }  // namespace runnel::control

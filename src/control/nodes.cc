@@ -23,10 +23,10 @@ std::vector<model::RankReport> stale_ranks(const brain::State& state,
 
 model::NodeJoin join_of(node::Up message) {
   auto& inventory = std::get<node::Inventory>(message.what);
-  return {std::move(inventory.node),       std::move(message.stamp.incarnation),
-          std::move(inventory.has.ranks),  std::move(inventory.has.metrics),
-          inventory.crashed_idle,          std::move(inventory.beside),
-          std::move(inventory.has.devices)};
+  return {std::move(inventory.node),        std::move(message.stamp.incarnation),
+          std::move(inventory.has.ranks),   std::move(inventory.has.metrics),
+          inventory.crashed_idle,           std::move(inventory.beside),
+          std::move(inventory.has.devices), std::move(inventory.has.health)};
 }
 
 model::NodeReport report_of(const node::Up& message) {
@@ -88,7 +88,7 @@ void Nodes::hear(node::Up message) {
   const bool member = is_member(message.node, message.stamp.incarnation);
   const node::UpSequence up = message.stamp.up;
   switch (session_of(message.node).receive(message, member, clock_.boot())) {
-    case node::Taking::kDropped: return;
+    case node::Taking::kDropped:
     case node::Taking::kCollects: return;
     case node::Taking::kAsks: return ask(message);
     case node::Taking::kJoins:

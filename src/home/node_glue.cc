@@ -66,20 +66,20 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
   co_return {};
 }
 
-Async<model::LogPage> LogGlue::read(Nodes, model::LogFilter filter, std::string cursor) {
+Async<model::LogPage> LogGlue::read(NodeIds, model::LogFilter filter, std::string cursor) {
   return agent_.output().log(filter, std::move(cursor));
 }
 
-Async<model::MetricPage> LogGlue::read_metrics(Nodes, model::MetricFilter filter) {
+Async<model::MetricPage> LogGlue::read_metrics(NodeIds, model::MetricFilter filter) {
   return agent_.output().metrics(std::move(filter));
 }
 
-Async<std::vector<model::TaskUsage>> LogGlue::read_usage(Nodes, JobId job) {
+Async<std::vector<model::TaskUsage>> LogGlue::read_usage(NodeIds, JobId job) {
   constexpr Duration kWindow = Duration::millis(500);  // The kernel counts in hundredths.
   return agent_.read_usage(job, kWindow);
 }
 
-Async<void> LogGlue::changed(Nodes, JobId job, async::StopToken stop) {
+Async<void> LogGlue::changed(NodeIds, JobId job, async::StopToken stop) {
   return agent_.log_changed(job, std::move(stop));
 }
 

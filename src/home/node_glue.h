@@ -55,10 +55,10 @@ class NodeGlue final : public control::NodeLink {
 class LogGlue final : public control::LogSource {
  public:
   explicit LogGlue(agent::Agent& agent) : agent_(agent) {}
-  Async<model::LogPage> read(Nodes nodes, model::LogFilter filter, std::string cursor) override;
-  Async<void> changed(Nodes nodes, JobId job, async::StopToken stop) override;
-  Async<model::MetricPage> read_metrics(Nodes nodes, model::MetricFilter filter) override;
-  Async<std::vector<model::TaskUsage>> read_usage(Nodes nodes, JobId job) override;
+  Async<model::LogPage> read(NodeIds nodes, model::LogFilter filter, std::string cursor) override;
+  Async<void> changed(NodeIds nodes, JobId job, async::StopToken stop) override;
+  Async<model::MetricPage> read_metrics(NodeIds nodes, model::MetricFilter filter) override;
+  Async<std::vector<model::TaskUsage>> read_usage(NodeIds nodes, JobId job) override;
 
  private:
   agent::Agent& agent_;

@@ -57,6 +57,7 @@ struct Fields<NodeJoin> {
     visit("beside", input.beside);
     visit("crashed_idle", input.crashed_idle);
     visit("devices", input.devices);
+    visit("health", input.health);
     visit("incarnation", input.incarnation, Required());
     visit("metrics", input.metrics);
     visit("node", input.node, Required());

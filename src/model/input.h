@@ -87,6 +87,7 @@ struct NodeJoin {
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
   std::vector<LostRanks> beside;             // The runner's other nodes: a crash is told whole.
   std::optional<DeviceReport> devices = {};  // Nothing when nobody has looked yet.
+  std::vector<HealthReport> health = {};     // Told before, perhaps in vain.
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 

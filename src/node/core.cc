@@ -222,6 +222,7 @@ std::vector<model::RankReport> NodeCore::fail(const model::AttemptRef& ref, Loca
 
 // An attempt that control takes for over, and that is not, ends here: nobody wants to hear of it.
 void NodeCore::take_forget(const model::AttemptRef& ref, Work& work) {
+  health_.erase(ref);
   const auto found = attempts_.find(ref);
   if (found == attempts_.end()) return;
   LocalAttempt& attempt = found->second;
@@ -309,6 +310,7 @@ NodeCore::Reported NodeCore::on_report(const model::RankReport& rank) {
   if (attempt.wanted) return reported;
   reported.forget = true;
   --handed_over_;
+  health_.erase(rank.attempt);
   attempts_.erase(found);
   return reported;
 }
@@ -322,8 +324,12 @@ Up NodeCore::stamped(decltype(Up::what) what) {
 
 std::vector<Up> NodeCore::join(Inventory inventory) {
   joined_ = true;
+  std::erase_if(health_, [this](const auto& kept) { return !attempts_.contains(kept.first); });
+  for (const auto& [attempt, reports] : health_) {
+    inventory.has.health.insert(inventory.has.health.end(), reports.begin(), reports.end());
+  }
   std::vector<Up> messages;
-  for (InventoryPart& part : take_parts(inventory, limits_.told_max)) {
+  for (InventoryPart& part : take_parts(inventory, limits_.reports_per_message_max)) {
     messages.push_back(stamped(std::move(part)));
   }
   messages.push_back(stamped(std::move(inventory)));
@@ -331,12 +337,25 @@ std::vector<Up> NodeCore::join(Inventory inventory) {
 }
 
 void NodeCore::tell(News news) {
+  keep_health(news.health);
   if (joined_) append(news_, std::move(news));
+}
+
+// While the runner is met anew nobody knows which attempts are here: join() looks.
+void NodeCore::keep_health(const std::vector<model::HealthReport>& reports) {
+  for (const model::HealthReport& each : reports) {
+    if (joined_ && !attempts_.contains(each.attempt)) continue;
+    std::vector<model::HealthReport>& kept = health_[each.attempt];
+    std::erase_if(kept, [&each](const model::HealthReport& before) {
+      return before.rank == each.rank && before.problem == each.problem;
+    });
+    kept.push_back(each);
+  }
 }
 
 std::vector<Up> NodeCore::reports() {
   std::vector<Up> messages;
-  for (News& news : in_pieces(std::exchange(news_, {}), limits_.told_max)) {
+  for (News& news : in_pieces(std::exchange(news_, {}), limits_.reports_per_message_max)) {
     messages.push_back(stamped(Report{std::move(news)}));
   }
   return messages;

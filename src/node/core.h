@@ -43,7 +43,8 @@ struct LocalAttempt {
 struct NodeLimits {
   std::size_t handed_over_max = 2'048;  // Attempts that have not ended.
   std::size_t waiting_max = 65'536;     // And others behind them.
-  std::size_t told_max = 1'024;         // Reports in one message to control.
+  // Reports in one message to control; metrics and end of one attempt may be more.
+  std::size_t reports_per_message_max = 1'024;
 };
 
 // The node's side of a node: which orders count, how far each attempt is and what of it is told.
@@ -128,11 +129,11 @@ class NodeCore {
 
   // --- Messages up: the driver sends each, in this order.
 
-  // In parts of at most told_max reports.
+  // In parts. What was told of the health of attempts that are here is told again with them.
   std::vector<Up> join(Inventory inventory);
   // Kept for the next reports(), which tell together what has come since the last. What comes while
   // the node has not joined is dropped, and what was kept when it loses its runner or is asked for
-  // an inventory: that tells of it.
+  // an inventory: that tells of it. A driver that cannot send loses its runner, too: or this grows.
   void tell(News news);
   bool has_news() const { return news_ != News(); }
   std::vector<Up> reports();
@@ -155,6 +156,7 @@ class NodeCore {
   std::vector<model::AttemptRef> held_back() const;
 
  private:
+  void keep_health(const std::vector<model::HealthReport>& reports);
   bool is_old(const model::NodeOrders& orders) const;
   bool is_held_back(const model::AttemptRef& attempt) const;
   std::optional<Error> refusal_of(const model::NodeOrders& orders) const;
@@ -175,6 +177,9 @@ class NodeCore {
   Stamp stamp_;  // The number of the last message, and the newest orders.
   bool joined_ = false;
   News news_;  // Not told yet.
+  // What was told of the health of attempts, until control lets go of them: of each problem of a
+  // rank the last. An end may be told again by an inventory, and means what it does with this.
+  std::map<model::AttemptRef, std::vector<model::HealthReport>> health_;
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
   HasBeside has_beside_;

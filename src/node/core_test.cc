@@ -96,7 +96,7 @@ class NodeCoreTest : public ::testing::Test {
 
   NodeCore core_{NodeId("n"),
                  {UpSequence(40), {}, kReign, 0},
-                 {.handed_over_max = 2, .waiting_max = 4, .told_max = 2}};
+                 {.handed_over_max = 2, .waiting_max = 4, .reports_per_message_max = 2}};
   std::int64_t sequence_ = 0;
 };
 
@@ -512,6 +512,43 @@ TEST_F(NodeCoreTest, NewsBeforeTheJoinAreDropped) {
   }
 }
 
+// The report may be lost with the end that it explains: a result that is no number is none.
+TEST_F(NodeCoreTest, HealthIsToldAgainWithTheInventory) {
+  const auto ails = [this](std::int64_t task, model::HealthProblem problem, std::int64_t step) {
+    model::HealthReport report;
+    report.attempt = attempt(task);
+    report.problem = problem;
+    report.step = step;
+    News news;
+    news.health.push_back(report);
+    core_.tell(news);
+  };
+  const auto rejoin = [this](const std::vector<std::int64_t>& tasks) {
+    core_.meet(kLife);
+    Inventory inventory;
+    inventory.has = ranks(tasks);
+    for (const model::RankReport& rank : inventory.has.ranks) core_.has(rank, true);
+    return told(core_.join(inventory)).health;
+  };
+  hand_over(attempt(1));
+  ails(1, model::HealthProblem::kNotFinite, 4);
+  ails(1, model::HealthProblem::kNotFinite, 5);  // again.
+  ails(1, model::HealthProblem::kSlow, 6);
+  ails(2, model::HealthProblem::kSlow, 7);  // nothing is known of it.
+  core_.lose_runner();
+  ails(3, model::HealthProblem::kHung, 8);  // found while the runner is met anew.
+  std::vector<model::HealthReport> health = rejoin({1, 3});
+  ASSERT_EQ(health.size(), 3U);
+  EXPECT_EQ(health[0].step, 5);
+  EXPECT_EQ(health[1].step, 6);
+  EXPECT_EQ(health[2].step, 8);
+  EXPECT_EQ(rejoin({1, 3}).size(), 3U) << "as often as it joins";
+  (void)core_.on_report(rank_of(attempt(1), 0, true));
+  (void)forget(attempt(1));
+  EXPECT_EQ(rejoin({1, 3}).size(), 1U) << "until control lets go of it";
+  EXPECT_TRUE(rejoin({}).empty());
+}
+
 TEST_F(NodeCoreTest, ALargeInventoryComesInParts) {
   Inventory inventory;
   inventory.node.id = NodeId("n");
@@ -566,8 +603,9 @@ TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
 // decisions are durable at once, wants tasks, and a runner has them.
 class TwoSides {
  public:
-  TwoSides(std::uint64_t seed, std::size_t told_max)
-      : random_(seed), core_(NodeId("n"), {}, {.told_max = told_max}) {
+  TwoSides(std::uint64_t seed, std::size_t reports_per_message_max)
+      : random_(seed),
+        core_(NodeId("n"), {}, {.reports_per_message_max = reports_per_message_max}) {
     core_.meet(kLife);
     say(core_.join({}));
   }

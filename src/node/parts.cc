@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -23,13 +24,13 @@ class Dealer {
     CHECK(size_max >= 1, "messages without room for a report");
   }
 
-  // The piece that has room for one more report.
-  Piece& next() {
-    if (pieces_.empty() || size_ == size_max_) {
+  // The piece for `count` more reports: one that has room for them, or has nothing else.
+  Piece& next(std::size_t count = 1) {
+    if (pieces_.empty() || (size_ > 0 && size_ + count > size_max_)) {
       pieces_.emplace_back();
       size_ = 0;
     }
-    ++size_;
+    size_ += count;
     return pieces_.back();
   }
   std::vector<Piece> take() { return std::move(pieces_); }
@@ -40,13 +41,34 @@ class Dealer {
   std::vector<Piece> pieces_;
 };
 
-// `news_of`: the news of a piece.
-template <typename Piece, typename NewsOf>
-void deal(Dealer<Piece>& dealer, News news, NewsOf news_of) {
-  if (news.devices) news_of(dealer.next()).devices = std::move(news.devices);
-  for (auto& each : news.metrics) news_of(dealer.next()).metrics.push_back(std::move(each));
-  for (auto& each : news.health) news_of(dealer.next()).health.push_back(std::move(each));
-  for (auto& each : news.ranks) news_of(dealer.next()).ranks.push_back(std::move(each));
+using MetricsOf = std::map<model::AttemptRef, std::vector<model::MetricReport>>;
+
+// Metrics are told once per attempt, by its rank 0.
+bool is_last_word(const model::RankReport& rank) { return rank.ended && rank.rank == 0; }
+
+// The metrics of attempts that end by these ranks, taken out of all.
+MetricsOf take_last_metrics(std::vector<model::MetricReport>& all,
+                            const std::vector<model::RankReport>& ranks) {
+  MetricsOf last;
+  for (const model::RankReport& rank : ranks) {
+    if (is_last_word(rank)) last[rank.attempt];
+  }
+  std::vector<model::MetricReport> others;
+  for (model::MetricReport& each : all) {
+    const auto ends = last.find(each.attempt);
+    (ends == last.end() ? others : ends->second).push_back(std::move(each));
+  }
+  all = std::move(others);
+  return last;
+}
+
+void deal_metrics(Dealer<News>& dealer, std::vector<model::MetricReport> metrics) {
+  MetricsOf by_attempt;
+  for (model::MetricReport& each : metrics) by_attempt[each.attempt].push_back(std::move(each));
+  for (auto& [attempt, reports] : by_attempt) {
+    News& piece = dealer.next(reports.size());
+    append(piece.metrics, std::move(reports));
+  }
 }
 
 void add_beside(std::vector<model::LostRanks>& beside, const NodeId& node,
@@ -77,14 +99,27 @@ std::vector<News> in_pieces(News news, std::size_t size_max) {
     return pieces;
   }
   Dealer<News> dealer(size_max);
-  deal(dealer, std::move(news), [](News& piece) -> News& { return piece; });
+  MetricsOf last = take_last_metrics(news.metrics, news.ranks);
+  if (news.devices) dealer.next().devices = std::move(news.devices);
+  deal_metrics(dealer, std::move(news.metrics));
+  for (model::HealthReport& each : news.health) dealer.next().health.push_back(std::move(each));
+  for (model::RankReport& each : news.ranks) {
+    std::vector<model::MetricReport> before;
+    if (is_last_word(each)) before = std::exchange(last[each.attempt], {});
+    News& piece = dealer.next(1 + before.size());
+    append(piece.metrics, std::move(before));
+    piece.ranks.push_back(std::move(each));
+  }
   return dealer.take();
 }
 
 std::vector<InventoryPart> take_parts(Inventory& inventory, std::size_t size_max) {
   Dealer<InventoryPart> dealer(size_max);
-  deal(dealer, std::exchange(inventory.has, {}),
-       [](InventoryPart& part) -> News& { return part.has; });
+  News has = std::exchange(inventory.has, {});
+  if (has.devices) dealer.next().has.devices = std::move(has.devices);
+  for (auto& each : has.metrics) dealer.next().has.metrics.push_back(std::move(each));
+  for (auto& each : has.health) dealer.next().has.health.push_back(std::move(each));
+  for (auto& each : has.ranks) dealer.next().has.ranks.push_back(std::move(each));
   for (model::LostRanks& lost : std::exchange(inventory.beside, {})) {
     for (model::RankReport& rank : lost.ranks) {
       add_beside(dealer.next().beside, lost.node, {std::move(rank)});
@@ -100,6 +135,7 @@ std::vector<InventoryPart> take_parts(Inventory& inventory, std::size_t size_max
 }
 
 void make_whole(Inventory& inventory, std::vector<InventoryPart> parts) {
+  CHECK(std::cmp_equal(inventory.parts, parts.size()), "parts of another inventory");
   if (parts.empty()) return;
   InventoryPart whole;
   parts.push_back({std::move(inventory.has), std::move(inventory.beside)});

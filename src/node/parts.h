@@ -15,7 +15,8 @@ std::size_t size_of(const News& news);
 void append(News& all, News more);
 
 // The same in pieces of at most `size_max` reports each, to be told in this order: devices, metrics
-// and health before the ranks that they are about. None when nothing is told.
+// and health before the ranks that they are about. The metrics of one attempt, and with them its
+// end, are never apart, though they be more: they are judged together. None when nothing is told.
 std::vector<News> in_pieces(News news, std::size_t size_max);
 
 // Takes all that the inventory tells but its last piece out of it, and numbers these parts in it:

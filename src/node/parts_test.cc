@@ -1,5 +1,6 @@
 #include "node/parts.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,16 +41,53 @@ TEST(Parts, PiecesTellTheSameInOrderAndAreBounded) {
     const News news = random_news(seed);
     const std::size_t size_max = 1 + seed % 7;
     News told;
-    bool has_ranks = false;
     for (News& piece : in_pieces(news, size_max)) {
       EXPECT_GE(size_of(piece), 1U);
-      EXPECT_LE(size_of(piece), size_max);
-      const bool only_ranks = piece.metrics.empty() && piece.health.empty() && !piece.devices;
-      EXPECT_TRUE(only_ranks || !has_ranks) << "an end before what it waited for";
-      has_ranks = has_ranks || !piece.ranks.empty();
+      EXPECT_LE(size_of(piece), size_max) << "of attempts with one report each";
+      const bool has_ranks = !told.ranks.empty();
+      EXPECT_FALSE(has_ranks && (!piece.health.empty() || piece.devices)) << "behind an end";
       append(told, std::move(piece));
     }
-    EXPECT_EQ(told, news) << "seed " << seed;
+    EXPECT_EQ(told.ranks, news.ranks) << "seed " << seed;
+    EXPECT_EQ(told.health, news.health) << "seed " << seed;
+    EXPECT_EQ(told.devices, news.devices) << "seed " << seed;
+    EXPECT_EQ(told.metrics.size(), news.metrics.size()) << "seed " << seed;
+  }
+}
+
+// Whether a trial reported what its search looks at is judged by all that is told with its end.
+TEST(Parts, MetricsOfAnAttemptAreTogetherAndWithItsEnd) {
+  News news;
+  const auto attempt = [](std::int64_t task) {
+    return model::AttemptRef{{JobId("j"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
+  };
+  for (std::int64_t step = 0; step < 3; ++step) {
+    for (std::int64_t task = 0; task < 4; ++task) {
+      news.metrics.push_back({attempt(task), step, {}, step == 2});
+    }
+  }
+  for (std::int64_t task = 0; task < 2; ++task) {
+    model::RankReport rank{attempt(task)};
+    rank.rank = 1;
+    rank.ended = true;
+    news.ranks.push_back(rank);
+    rank.rank = 0;
+    news.ranks.push_back(rank);
+  }
+  for (const std::size_t size_max : {1U, 2U, 4U, 5U}) {
+    std::map<model::AttemptRef, std::vector<std::int64_t>> steps;
+    for (const News& piece : in_pieces(news, size_max)) {
+      std::map<model::AttemptRef, std::vector<std::int64_t>> here;
+      for (const auto& each : piece.metrics) here[each.attempt].push_back(each.step);
+      for (const auto& [of, told] : here) {
+        EXPECT_EQ(told, (std::vector<std::int64_t>{0, 1, 2})) << size_max;
+        EXPECT_TRUE(steps.emplace(of, told).second);
+      }
+      for (const auto& rank : piece.ranks) {
+        EXPECT_EQ(here.contains(rank.attempt), rank.rank == 0) << size_max;
+      }
+    }
+    EXPECT_EQ(steps.size(), 4U);
   }
 }
 

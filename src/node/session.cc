@@ -39,17 +39,24 @@ Taking NodeSession::receive(Up& message, bool is_member, Duration now) {
   return std::holds_alternative<Beat>(message.what) ? Taking::kBeats : Taking::kReports;
 }
 
+// Nobody knows whether the rest of them will come.
+void NodeSession::lose_link() {
+  linked_ = joining_ = false;
+  parts_.clear();
+}
+
 // The node has met its runner anew: what it is sent from here on its inventory would not know.
 Taking NodeSession::take_part(InventoryPart part, bool is_next) {
+  std::vector<InventoryPart> before = std::exchange(parts_, {});
   lose_link();
-  if (!is_next || parts_.size() == kPartsMax) parts_.clear();
+  if (is_next && before.size() < kPartsMax) parts_ = std::move(before);
   parts_.push_back(std::move(part));
   return Taking::kCollects;
 }
 
 Taking NodeSession::take_inventory(const Stamp& stamp, Inventory& inventory, bool is_next) {
-  lose_link();
   std::vector<InventoryPart> parts = std::exchange(parts_, {});
+  lose_link();
   if (!is_next) parts.clear();  // Of another inventory, or its last parts are missing.
   const bool is_whole = std::cmp_equal(inventory.parts, parts.size());
   if (!is_whole || !knows_all(stamp)) return Taking::kAsks;

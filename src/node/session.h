@@ -48,7 +48,7 @@ class NodeSession {
   // which it joins is made whole.
   Taking receive(Up& message, bool is_member, Duration now);
   // The connection is gone, or a message on it: the node joins again, and hears nothing until then.
-  void lose_link() { linked_ = joining_ = false; }
+  void lose_link();
   // Whether its lease is over.
   bool is_lost(Duration now) const { return lease_ && now - heard_at_ > *lease_; }
 

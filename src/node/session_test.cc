@@ -149,8 +149,18 @@ TEST_F(NodeSessionTest, PartsOfTwoInventoriesAreNoneOfEither) {
   EXPECT_EQ(session_.receive(whole, false, now_), Taking::kJoins) << "it has no parts";
   EXPECT_EQ(news_of(whole).ranks.size(), 1U);
   EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  up_ += 2;  // Its inventory, and the first part of the next.
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  EXPECT_EQ(receive(message(last_of(2))), Taking::kAsks);
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
   EXPECT_EQ(receive(message(Beat())), Taking::kAsks);
   EXPECT_EQ(receive(message(last_of(1))), Taking::kAsks) << "the part did not come right before it";
+}
+
+TEST_F(NodeSessionTest, PartsAreDroppedWithTheLink) {
+  EXPECT_EQ(receive(message(part())), Taking::kCollects);
+  session_.lose_link();
+  EXPECT_EQ(receive(message(last_of(1))), Taking::kAsks);
 }
 
 TEST_F(NodeSessionTest, AnInventoryWithoutAnEndFillsNoMemory) {

@@ -41,6 +41,7 @@ std::optional<node::Inventory> MessageCheck::whole(node::Inventory last, std::in
     const node::InventoryPart& more = part->second;
     add(all.has.ranks, more.has.ranks);
     add(all.has.metrics, more.has.metrics);
+    add(all.has.health, more.has.health);
     if (more.has.devices) all.has.devices = more.has.devices;
     for (const model::LostRanks& lost : more.beside) {
       const bool goes_on = !all.beside.empty() && all.beside.back().node == lost.node;
@@ -77,10 +78,10 @@ void MessageCheck::hears(const node::Up& message, Time now) {
   told_[message.node] = std::move(has);  // It is not linked until it was told the difference.
   std::vector<Reported>& heard = inventories_[message.node];
   if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
-  heard.push_back(
-      {now,
-       {inventory->node, message.stamp.incarnation, inventory->has.ranks, inventory->has.metrics,
-        inventory->crashed_idle, inventory->beside, inventory->has.devices}});
+  heard.push_back({now,
+                   {inventory->node, message.stamp.incarnation, inventory->has.ranks,
+                    inventory->has.metrics, inventory->crashed_idle, inventory->beside,
+                    inventory->has.devices, inventory->has.health}});
 }
 
 std::string MessageCheck::sends(const model::NodeOrders& orders) {

@@ -24,7 +24,9 @@ node::NodeLimits limits_of(Dice& dice) {
   node::NodeLimits limits;
   if (dice.chance(250)) limits.handed_over_max = static_cast<std::size_t>(dice.between(2, 8));
   if (dice.chance(150)) limits.waiting_max = static_cast<std::size_t>(dice.between(1, 6));
-  if (dice.chance(300)) limits.told_max = static_cast<std::size_t>(dice.between(1, 4));
+  if (dice.chance(300)) {
+    limits.reports_per_message_max = static_cast<std::size_t>(dice.between(1, 4));
+  }
   return limits;
 }
 

@@ -21,14 +21,14 @@ using testing::step;
 
 class NoLogs final : public LogSource {
  public:
-  Async<model::LogPage> read(Nodes, model::LogFilter, std::string) override {
+  Async<model::LogPage> read(NodeIds, model::LogFilter, std::string) override {
     co_return model::LogPage();
   }
-  Async<void> changed(Nodes, JobId, async::StopToken) override { co_return {}; }
-  Async<model::MetricPage> read_metrics(Nodes, model::MetricFilter) override {
+  Async<void> changed(NodeIds, JobId, async::StopToken) override { co_return {}; }
+  Async<model::MetricPage> read_metrics(NodeIds, model::MetricFilter) override {
     co_return model::MetricPage();
   }
-  Async<std::vector<model::TaskUsage>> read_usage(Nodes, JobId) override {
+  Async<std::vector<model::TaskUsage>> read_usage(NodeIds, JobId) override {
     co_return std::vector<model::TaskUsage>();
   }
 };

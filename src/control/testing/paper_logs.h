@@ -24,7 +24,7 @@ class PaperLogs final : public LogSource {
     grown_.notify_all();
   }
 
-  Async<model::LogPage> read(Nodes nodes, model::LogFilter query, std::string cursor) override {
+  Async<model::LogPage> read(NodeIds nodes, model::LogFilter query, std::string cursor) override {
     last_query = query;
     asked_nodes = std::move(nodes);
     const std::size_t from = cursor.empty() ? 0 : std::stoul(cursor);
@@ -35,14 +35,14 @@ class PaperLogs final : public LogSource {
     page.cursor = pieces_[from].cursor;
     co_return page;
   }
-  Async<model::MetricPage> read_metrics(Nodes nodes, model::MetricFilter filter) override {
+  Async<model::MetricPage> read_metrics(NodeIds nodes, model::MetricFilter filter) override {
     asked_nodes = std::move(nodes);
     model::MetricSample sample{3, {{"accuracy", "0.5"}, {"loss", "nan"}}};
     model::MetricPage page;
     page.series.push_back({filter.step.value_or(StepIndex(0)), TaskIndex(7), {sample}, 1});
     co_return page;
   }
-  Async<std::vector<model::TaskUsage>> read_usage(Nodes nodes, JobId) override {
+  Async<std::vector<model::TaskUsage>> read_usage(NodeIds nodes, JobId) override {
     asked_nodes = std::move(nodes);
     co_return std::vector<model::TaskUsage>{{.step = "a",
                                              .task = TaskIndex(0),
@@ -51,13 +51,13 @@ class PaperLogs final : public LogSource {
                                              .milli_cpus = 1'250,
                                              .memory = Bytes::mebi(3)}};
   }
-  Async<void> changed(Nodes nodes, JobId, async::StopToken stop) override {
+  Async<void> changed(NodeIds nodes, JobId, async::StopToken stop) override {
     asked_nodes = std::move(nodes);
     return grown_.wait(std::move(stop));
   }
 
   model::LogFilter last_query;
-  Nodes asked_nodes;  // By the last call.
+  NodeIds asked_nodes;  // By the last call.
 
  private:
   std::vector<model::LogPiece> pieces_;

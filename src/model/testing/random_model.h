@@ -455,7 +455,8 @@ class RandomModel {
     out.actor = text();
   }
   void fill(NodeJoin& out) {
-    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe(), {}, device_report()};
+    out = {node(), Incarnation(text()), rank_reports(),  metrics(), maybe(),
+           {},     device_report(),     health_reports()};
     if (maybe()) out.beside.push_back({NodeId(word()), rank_reports()});
   }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
