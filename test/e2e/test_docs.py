@@ -104,7 +104,7 @@ def test_the_guide_to_spot_nodes_runs(runnel):
     runnel.run(*preempt)
     assert "leaving" in runnel.run(*look)
     runnel.run(*[word.replace("ID", job) for word in wait])
-    tasks = runnel.json(*[word.replace("ID", job) for word in show], "--task", "0")
+    tasks = runnel.json(*[word.replace("ID", job) for word in show])
     assert [attempt["status"] for attempt in tasks["attempts"]] == ["PREEMPTED", "SUCCEEDED"], tasks
     saved, = runnel.home.glob(f"jobs/{job}/**/ckpt/step")
     steps = [int(step) for step in re.findall(r"^step (\d+)$", runnel.run("logs", job), re.MULTILINE)]
