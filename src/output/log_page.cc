@@ -51,29 +51,14 @@ LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::Lo
   if (!is_new) return file;
   const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
   file.descriptor = open_to_read(path);
-  if (!file.descriptor.valid()) {
+  struct stat status{};
+  if (!file.descriptor.valid() || ::fstat(file.descriptor.get(), &status) != 0) {
     file.failure = errno;
     return file;
   }
-  look_at(file);
-  return file;
-}
-
-void LogPageBuilder::look_at(File& file) {
-  CHECK(file.descriptor.valid(), "a file of output is looked at that there is none of");
-  struct stat status{};
-  if (::fstat(file.descriptor.get(), &status) != 0) {
-    file.failure = errno;
-    return;
-  }
   file.size = status.st_size;
   file.changed = time_of(status.st_mtim);
-}
-
-void LogPageBuilder::look_again() {
-  for (auto& [where, file] : files_) {
-    if (file.descriptor.valid()) look_at(file);
-  }
+  return file;
 }
 
 // Output that the index says ended there was there once.
@@ -104,10 +89,11 @@ std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream st
   // Output that the index says ended there is there, but for files that somebody removed or
   // emptied.
   note_missing(source, stream);
-  const std::int64_t size = file_of(source, stream).size;
-  const std::int64_t end =
-      source.end ? std::min(source.end->offset[model::index_of(stream)], size) : size;
-  return std::max(end, source.start.offset[model::index_of(stream)]);
+  const std::size_t self = model::index_of(stream);
+  std::int64_t end = file_of(source, stream).size;
+  if (source.end) end = std::min(end, source.end->offset[self]);
+  if (source.until) end = std::min(end, source.until->at(self));
+  return std::max(end, source.start.offset[self]);
 }
 
 // A line without its end waits for it, unless nothing more will come, or has come for a while.

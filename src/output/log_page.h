@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,6 +24,8 @@ struct LogSource {
   IndexRecord start;
   std::optional<IndexRecord> gap;  // The latest that says what max_log dropped.
   std::optional<IndexRecord> end;  // Absent: it runs.
+  // Of one that runs, by LogStream: bytes from here on are another's, who has its files by now.
+  std::optional<std::array<std::int64_t, 2>> until;
   LogCursor::Open at;
 
   std::int64_t position(model::LogStream stream) const;
@@ -46,11 +49,8 @@ class LogPageBuilder {
   void drain_apart(LogSource& source);
   // Skips what arrived before `since`.
   void skip_before(LogSource& source, Time since);
-  // The end of this source's stream, as it was when the file was looked at last: first here.
+  // The end of this source's stream, when its file was looked at first.
   std::int64_t end_of(const LogSource& source, model::LogStream stream);
-
-  // Looks at all files again.
-  void look_again();
 
   std::vector<model::LogPiece> take() { return std::exchange(pieces_, {}); }
   std::vector<model::LogPiece>& pieces() { return pieces_; }
@@ -69,7 +69,6 @@ class LogPageBuilder {
   enum class Rest : std::uint8_t { kWait, kTake };
 
   File& file_of(const LogSource& source, model::LogStream stream);
-  static void look_at(File& file);
   std::vector<LogMark>& marks_of(const LogSource& source);
   void emit(LogSource& source, model::LogStream stream, std::int64_t limit, Time time, Rest rest);
   bool emit_gap(LogSource& source, model::LogStream stream, Time time);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <deque>
 #include <set>
@@ -39,11 +40,16 @@ bool same_run(const IndexRecord& a, const IndexRecord& b) {
 class Walk {
  public:
   Walk(const std::string& logs, const model::LogFilter& filter, Time now)
-      : logs_(logs), filter_(filter), index_(logs), page_(logs, filter.job, now) {}
+      : logs_(logs),
+        filter_(filter),
+        index_(logs),
+        page_(logs, filter.job, now),
+        records_(index_.records()),
+        looked_(records_) {}
 
   Result<void> resume(const LogCursor& cursor) {
     passed_ = cursor.records;
-    if (passed_ > index_.records()) return unknown();
+    if (passed_ > records_) return unknown();
     for (const auto& [number, open] : cursor.open) {
       const std::optional<IndexRecord> start = index_.at(number);
       if (!start || start->kind != IndexRecord::Kind::kStart) return unknown();
@@ -57,27 +63,23 @@ class Walk {
   }
 
   model::LogPage read() {
-    do {
-      while (passed_ < index_.records() && pass(passed_)) {
-        ++passed_;
-        tell_cursors();
-      }
-    } while (passed_ == index_.records() && has_grown());
-    if (passed_ == index_.records()) drain_running();
+    while (passed_ < records_ && pass(passed_)) {
+      ++passed_;
+      tell_cursors();
+    }
+    if (passed_ == records_) drain_running();
     return finish();
   }
 
   model::LogPage read_tail(std::int64_t lines) {
     std::deque<LogSource> ended;
     page_.no_limit();
-    do {
-      for (; passed_ < index_.records(); ++passed_) {
-        std::optional<LogSource> over = collect(passed_);
-        if (!over || !has_output(*over)) continue;
-        ended.push_back(*std::move(over));
-        if (static_cast<std::int64_t>(ended.size()) > lines) ended.pop_front();
-      }
-    } while (has_grown());
+    for (; passed_ < records_; ++passed_) {
+      std::optional<LogSource> over = collect(passed_);
+      if (!over || !has_output(*over)) continue;
+      ended.push_back(*std::move(over));
+      if (static_cast<std::int64_t>(ended.size()) > lines) ended.pop_front();
+    }
     return last_lines(std::move(ended), lines);
   }
 
@@ -86,22 +88,6 @@ class Walk {
     return Error(Errc::kInvalid, "is not a place in this job's output")
         .with_field("cursor")
         .with_hint("read again from the beginning");
-  }
-
-  // Of an attempt that runs everything up to the end of its files is told, and these are the next
-  // attempt's, too. The runner writes down that one has ended and the next begins before this
-  // writes anything: in what is seen of the files before the index says nothing new, there is
-  // nothing of the next one.
-  bool has_grown() {
-    if (open_.empty()) return false;
-    page_.look_again();
-    for (auto& [number, source] : open_) {
-      (void)page_.end_of(source, model::LogStream::kOut);
-      (void)page_.end_of(source, model::LogStream::kErr);
-    }
-    if (!index_.look_again()) return false;
-    page_.look_again();  // What the index says of now must be there.
-    return true;
   }
 
   std::map<std::int64_t, LogSource>::iterator find(const IndexRecord& record) {
@@ -211,8 +197,30 @@ class Walk {
            page_.end_of(source, model::LogStream::kErr) > source.position(model::LogStream::kErr);
   }
 
+  // What an attempt that runs has is everything up to the end of its files, and these are the next
+  // attempt's, too. The runner writes down that one has ended and another begins before the other
+  // writes anything: what the index says once the files were looked at is where the first one ends.
+  void look_at(LogSource& source) {
+    (void)page_.end_of(source, model::LogStream::kOut);
+    (void)page_.end_of(source, model::LogStream::kErr);
+    if (index_.look_again()) note_later();
+    const auto later = later_.find({source.start.slot, source.start.rank});
+    if (later != later_.end()) source.until = later->second;
+  }
+
+  void note_later() {
+    for (; looked_ < index_.records(); ++looked_) {
+      const std::optional<IndexRecord> record = index_.at(looked_);
+      if (!record || record->kind == IndexRecord::Kind::kGap) continue;
+      later_.try_emplace({record->slot, record->rank},
+                         std::array{record->offset[0], record->offset[1]});
+    }
+  }
+
   void drain_running() {
     for (auto& [number, source] : open_) {
+      if (page_.full()) break;
+      look_at(source);
       if (page_.drain(source) == LogPageBuilder::Drained::kPageFull) break;
       tell_cursors();
     }
@@ -221,6 +229,7 @@ class Walk {
   // Newest first, until there are lines enough; what is left in them of each is the end.
   model::LogPage last_lines(std::deque<LogSource> ended, std::int64_t lines) {
     std::vector<std::vector<model::LogPiece>> parts;
+    for (auto& [number, source] : open_) look_at(source);
     for (auto entry = open_.rbegin(); entry != open_.rend() && lines > 0; ++entry) {
       lines -= take_last(entry->second, lines, parts);
     }
@@ -308,7 +317,7 @@ class Walk {
   std::vector<std::string> damage() const {
     std::set<std::string> sentences = page_.damage();
     if (has_damaged_records_) sentences.insert(damaged_records(logs_));
-    if (passed_ == index_.records()) {
+    if (passed_ == records_) {
       const LogAudit::Job ended = filter_.ran ? LogAudit::Job::kOver : LogAudit::Job::kNeverBegan;
       const LogAudit::Job job = filter_.over ? ended : LogAudit::Job::kRuns;
       for (std::string& sentence : LogAudit(logs_, job).sentences())
@@ -321,6 +330,10 @@ class Walk {
   const model::LogFilter& filter_;
   IndexFile index_;
   LogPageBuilder page_;
+  const std::int64_t records_;  // That this walk passes: those that there were at its begin.
+  std::int64_t looked_;         // Those that look_at() has seen.
+  // Where what comes later begins in the files of a slot and rank.
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::array<std::int64_t, 2>> later_;
   std::map<std::int64_t, LogSource> open_;
   std::int64_t passed_ = 0;
   std::size_t told_ = 0;

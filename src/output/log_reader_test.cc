@@ -1,5 +1,7 @@
 #include "output/log_reader.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "async/unique_fd.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 #include "output/job_output.h"
@@ -508,6 +511,27 @@ TEST(LogAudit, AnIndexThatCameAfterItWasLookedForIsNoDamage) {
   MUST(env::write_file_atomically(segment_path(path, 0, 0, model::LogStream::kOut), "1"));
   EXPECT_TRUE(runs.sentences().empty());
   EXPECT_EQ(over.sentences().size(), 1U);
+}
+
+TEST_F(LogReaderTest, WhoCannotOpenAllFilesTellsTheRestLater) {
+  std::vector<RankOutput> ranks;
+  for (std::int64_t task = 0; task < 20; ++task) {
+    ranks.push_back(begin(task, static_cast<std::uint32_t>(task)));
+    write(ranks.back(), model::LogStream::kOut, "of " + std::to_string(task) + "\n");
+  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const async::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next.get()) + 10;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const model::LogPage first = read();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(first.pieces.size(), 20U);
+  for (RankOutput& rank : ranks) end(rank);
+  const model::LogPage second = read(first.cursor);
+  EXPECT_TRUE(second.damage.empty());
+  EXPECT_EQ(first.pieces.size() + second.pieces.size(), 20U);
 }
 
 // The next attempt of a slot writes into the same files: its lines are never told as those of the
