@@ -75,7 +75,11 @@ Async<HealthWatch::Found> HealthWatch::finish(std::vector<EndedRank> ended) {
   Found found;
   for (const EndedRank& each : ended) {
     const auto before = attempts_.find(each.attempt);
-    if (before == attempts_.end() || !has_last_words(each.attempt)) continue;
+    if (before == attempts_.end()) continue;
+    if (!has_last_words(each.attempt)) {
+      end(each);
+      continue;
+    }
     const bool whole = before->second.ranks.size() == 1;
     const std::optional<std::vector<model::MetricSample>> samples =
         CO_TRY(co_await read<std::vector<model::MetricSample>>(

@@ -196,6 +196,22 @@ TEST_F(HealthWatchTest, TheLastLineIsReadBeforeTheEnd) {
   EXPECT_EQ(found[0].second.rank, 0);
 }
 
+// After the first one's last words nothing is left to tell of a NaN; the second has ended all the
+// same, and is not the silent one.
+TEST_F(HealthWatchTest, RanksThatEndTogetherHaveAllEnded) {
+  follow();
+  begin();
+  for (const std::int32_t rank : {0, 1, 2}) write(rank);
+  look();
+  report(R"({"loss": NaN, "step": 9})");
+  EXPECT_EQ(MUST(loop_->block_on(watch_.finish({{ref(1), 0}, {ref(1), 1}}))).size(), 1U);
+  std::vector<std::int32_t> hung;
+  for (int second = 0; second < 20; ++second) {
+    for (const auto& [node, found] : look()) hung.push_back(found.rank);
+  }
+  EXPECT_EQ(hung, std::vector<std::int32_t>{2});
+}
+
 TEST_F(HealthWatchTest, WhatAnEarlierAttemptReportedIsItsOwn) {
   report(R"({"loss": NaN, "step": 9})");
   order_.attempt = ref(2);
