@@ -69,6 +69,13 @@ bool is_linked(const std::vector<Extent>& extents) {
   return !extents.empty() && extents.front().linked;
 }
 
+Extent hole_of(std::uint64_t bytes) {
+  CHECK(bytes >= 1 && bytes <= kChunkBytesMax, "a hole of no length that an extent may have");
+  Extent hole;
+  hole.length = bytes;
+  return hole;
+}
+
 Extent linked_extent(LinkedPtr object, std::uint64_t bytes) {
   Extent extent;
   extent.pack = linked_id(*object);

@@ -38,6 +38,8 @@ bool is_linked(const std::vector<Extent>& extents);
 Extent linked_extent(LinkedPtr object, std::uint64_t bytes);
 // A part of such an extent, or of a part of it, to be read; no record has one.
 Extent part_of_object(const Extent& object, std::uint64_t offset, std::uint64_t length);
+// Of zeros, which are at most kChunkBytesMax.
+Extent hole_of(std::uint64_t bytes);
 // The extents with linked objects cut in pieces that are read like chunks.
 std::vector<Extent> in_pieces(std::vector<Extent> extents);
 

@@ -1,6 +1,7 @@
 #include "volume/file_hash.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace runnel::volume {
@@ -21,6 +22,23 @@ void FileHash::add(std::string_view bytes) {
     in_piece_ += some;
     bytes.remove_prefix(some);
     if (in_piece_ == kPieceBytes) end_piece();
+  }
+}
+
+void FileHash::add_zeros(std::uint64_t count) {
+  static const std::string kZeros(kPieceBytes, '\0');
+  static const hash::Digest kPiece = hash::sha256(kZeros);
+  while (count > 0) {
+    if (in_piece_ > 0 || count < kPieceBytes) {
+      const std::uint64_t some = std::min(count, kPieceBytes - in_piece_);
+      add(std::string_view(kZeros).substr(0, some));
+      count -= some;
+      continue;
+    }
+    size_ += kPieceBytes;
+    count -= kPieceBytes;
+    last_ = kPiece;
+    pieces_.add({last_.data(), last_.size()});
   }
 }
 

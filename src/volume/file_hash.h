@@ -17,6 +17,8 @@ class FileHash {
 
   FileHash();
   void add(std::string_view bytes);
+  // Of so many zeros; those of whole pieces are not hashed again.
+  void add_zeros(std::uint64_t count);
   std::uint64_t size() const { return size_; }
   hash::Digest finish();
 

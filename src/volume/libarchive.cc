@@ -39,7 +39,7 @@ Result<Libarchive> load() {
   TRY(library.find("archive_entry_symlink", archive.entry_symlink));
   TRY(library.find("archive_error_string", archive.error_string));
   TRY(library.find("archive_filter_count", archive.filter_count));
-  TRY(library.find("archive_read_data", archive.read_data));
+  TRY(library.find("archive_read_data_block", archive.read_data_block));
   TRY(library.find("archive_read_free", archive.read_free));
   TRY(library.find("archive_read_new", archive.read_new));
   TRY(library.find("archive_read_next_header", archive.read_next_header));

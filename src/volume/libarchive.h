@@ -32,7 +32,7 @@ struct Libarchive {
   decltype(&::archive_entry_symlink) entry_symlink = nullptr;
   decltype(&::archive_error_string) error_string = nullptr;
   decltype(&::archive_filter_count) filter_count = nullptr;
-  decltype(&::archive_read_data) read_data = nullptr;
+  decltype(&::archive_read_data_block) read_data_block = nullptr;
   decltype(&::archive_read_free) read_free = nullptr;
   decltype(&::archive_read_new) read_new = nullptr;
   decltype(&::archive_read_next_header) read_next_header = nullptr;

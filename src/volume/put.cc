@@ -6,73 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "async/event.h"
-#include "async/gate.h"
 #include "async/worker.h"
 #include "base/check.h"
-#include "volume/compression.h"
-#include "volume/fixed.h"
+#include "volume/chunk_packs.h"
 #include "volume/kept_session.h"
-#include "volume/pack.h"
 
 namespace runnel::volume {
 namespace {
-
-constexpr int kPacksUnderWay = 3;
-
-// What a pack is called until it is whole: extents of its chunks are changed to its id at the end.
-ObjectId provisional_id(std::uint64_t number) {
-  std::string bytes(ObjectId::kBytes - sizeof number, '\0');
-  append_u64be(bytes, number);
-  ObjectId id;
-  std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
-  return id;
-}
-
-// A chunk to be packed, in the bytes of its batch.
-struct Fresh {
-  hash::Digest hash{};
-  std::string_view bytes;
-};
-
-// Packs that are whole, with what they were called before.
-struct WholePack {
-  ObjectId before;
-  std::string bytes;
-};
-
-// Fills packs one after another.
-class Packing {
- public:
-  explicit Packing(std::uint64_t bytes) : pack_bytes_(bytes) {}
-
-  // The extents of the chunks, in order.
-  std::vector<Extent> add(const std::vector<Fresh>& chunks) {
-    std::vector<Extent> extents;
-    extents.reserve(chunks.size());
-    for (const Fresh& chunk : chunks) {
-      const std::optional<std::string> frame = compressed(chunk.bytes);
-      const std::string_view stored = frame ? std::string_view(*frame) : chunk.bytes;
-      Extent extent =
-          builder_.add(chunk.hash, stored, chunk.bytes.size(), frame ? Codec::kZstd : Codec::kRaw);
-      extent.pack = provisional_id(number_);
-      extents.push_back(std::move(extent));
-      if (builder_.bytes() >= pack_bytes_) close();
-    }
-    return extents;
-  }
-  void close() {
-    if (builder_.count() == 0) return;
-    whole_.push_back({provisional_id(number_++), builder_.finish()});
-  }
-  std::vector<WholePack> take_whole() { return std::exchange(whole_, {}); }
-
- private:
-  const std::uint64_t pack_bytes_;
-  PackBuilder builder_;
-  std::uint64_t number_ = 1;
-  std::vector<WholePack> whole_;
-};
 
 Error goes_through(const std::string& way, const std::string& part) {
   return Error(Errc::kConflict, "'" + way + "' is no folder, and the source has '" + part +
@@ -111,42 +51,27 @@ class Put {
       : loop_(loop),
         volume_(volume),
         source_(std::move(source)),
-        packing_(options.pack_bytes),
         options_(std::move(options)),
         now_(volume.wall()),
         base_(std::move(base)),
-        uploads_(loop),
-        uploaded_(loop) {}
+        packs_(loop, volume, base_, options_.pack_bytes) {}
 
-  // The packs that it refers to, as far as they are put.
-  std::set<std::string> keys_in_use() const {
-    std::set<std::string> keys;
-    for (const auto& [before, id] : ids_) keys.insert(pack_key(id));
-    for (const auto& [hash, pack] : there_) keys.insert(pack_key(pack.id));
-    for (const auto& [hash, extent] : known_) keys.insert(pack_key(extent.pack));
-    return keys;
-  }
+  std::set<std::string> keys_in_use() const { return packs_.keys_in_use(); }
 
   // Whether its session is that of an interrupted put.
   enum class Begin : std::uint8_t { kAnew, kGoesOn };
 
   Async<PutResult> run(Begin begin, async::StopToken stop) {
-    if (begin == Begin::kGoesOn) CO_TRY(co_await find_packs());
+    if (begin == Begin::kGoesOn) CO_TRY(co_await packs_.find_earlier());
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
     Result<PutResult> done = co_await pack_and_publish(std::move(stop));
-    MUST(co_await uploads_.close());
+    MUST(co_await packs_.close());
     MUST(co_await source_->close());
     MUST(co_await worker_->stop());
     co_return done;
   }
 
  private:
-  // A pack that an interrupted put has put.
-  struct EarlierPack {
-    ObjectId id;
-    std::int64_t bytes = 0;
-  };
-
   Async<PutResult> pack_and_publish(async::StopToken stop) {
     root_ = Edit::folder(now_);
     Edit& into = folder_at(root_, CO_TRY(path_parts(options_.into)), now_);
@@ -156,20 +81,15 @@ class Put {
       ReadBatch batch = CO_TRY(co_await source_->next(*worker_));
       more = !batch.is_last;
       CO_TRY(co_await take(batch, into));
-      if (options_.progress) options_.progress(done_);
+      if (options_.progress) options_.progress(done());
     }
     take_root(into);
-    CO_TRY(co_await worker_->run([this] { packing_.close(); }));
-    CO_TRY(co_await upload_whole());
-    while (under_way_ > 0) CO_TRY(co_await uploaded_.wait());
-    if (failed_) co_return *failed_;
+    CO_TRY(co_await packs_.finish(*worker_));
     name_packs(root_);
-    for (auto& [digest, extent] : fresh_) extent.pack = ids_.at(extent.pack);
     CO_TRY(source_->check(root_));
-    PutResult result{.manifest = {}, .done = {}, .passed_over = source_->passed_over()};
-    result.manifest =
-        CO_TRY(co_await volume_.publish(root_, fresh_, done_.stored, std::move(options_.message)));
-    result.done = done_;
+    PutResult result{.manifest = {}, .done = done(), .passed_over = source_->passed_over()};
+    result.manifest = CO_TRY(co_await volume_.publish(root_, packs_.take_new(), packs_.stored(),
+                                                      std::move(options_.message)));
     co_return result;
   }
 
@@ -182,36 +102,17 @@ class Put {
   }
 
   Async<void> take(const ReadBatch& batch, Edit& into) {
-    const std::vector<Fresh> fresh = CO_TRY(co_await unknown_chunks(batch));
-    const std::vector<Extent> extents =
-        CO_TRY(co_await worker_->run([this, &fresh] { return packing_.add(fresh); }));
-    for (std::size_t index = 0; index < fresh.size(); ++index) {
-      fresh_[fresh[index].hash] = extents[index];
-    }
+    CO_TRY(co_await packs_.add(batch, *worker_));
     for (const ReadEntry& entry : batch.entries) CO_TRY(add(entry, into));
     done_.bytes += std::ssize(batch.bytes);
-    co_return co_await upload_whole();
+    co_return {};
   }
 
-  // Chunks that neither the volume nor this put has yet, each once.
-  Async<std::vector<Fresh>> unknown_chunks(const ReadBatch& batch) {
-    std::vector<Fresh> fresh;
-    std::set<hash::Digest> now;
-    for (const ReadEntry& entry : batch.entries) {
-      for (const ReadChunk& chunk : entry.chunks) {
-        if (fresh_.contains(chunk.hash) || known_.contains(chunk.hash)) continue;
-        if (now.contains(chunk.hash)) continue;
-        std::optional<Extent> there = CO_TRY(co_await base_.chunk(chunk.hash));
-        if (there) {
-          known_.emplace(chunk.hash, *std::move(there));
-          continue;
-        }
-        now.insert(chunk.hash);
-        fresh.push_back(
-            {chunk.hash, std::string_view(batch.bytes).substr(chunk.begin, chunk.length)});
-      }
-    }
-    co_return fresh;
+  PutProgress done() const {
+    PutProgress now = done_;
+    now.stored = packs_.stored();
+    now.reused = packs_.reused();
+    return now;
   }
 
   // The part of a long file is added to those before.
@@ -234,7 +135,10 @@ class Put {
       extents = {linked_extent(entry.linked, entry.node.size)};
       done_.bytes += static_cast<std::int64_t>(entry.node.size);
     }
-    for (const ReadChunk& chunk : entry.chunks) extents.push_back(extent_of(chunk.hash));
+    for (const ReadChunk& chunk : entry.chunks) {
+      extents.push_back(packs_.extent_of(chunk));
+      if (chunk.is_hole) done_.bytes += static_cast<std::int64_t>(chunk.length);
+    }
     edit.node.extents = std::move(extents);
     edit.exact = options_.mirror;
     if (entry.node.kind != NodeKind::kFolder) edit.entries.clear();
@@ -273,85 +177,21 @@ class Put {
     return std::pair(edit, is_made);
   }
 
-  const Extent& extent_of(const hash::Digest& hash) const {
-    const auto fresh = fresh_.find(hash);
-    return fresh != fresh_.end() ? fresh->second : known_.at(hash);
-  }
-
-  Async<void> upload_whole() {
-    for (WholePack& pack : packing_.take_whole()) {
-      while (under_way_ >= kPacksUnderWay) CO_TRY(co_await uploaded_.wait());
-      if (failed_) co_return *failed_;
-      if (const std::optional<ObjectId> there = earlier_pack(pack.bytes)) {
-        ids_[pack.before] = *there;
-        done_.reused += std::ssize(pack.bytes);
-        continue;
-      }
-      const ObjectId id = volume_.new_object_id(pack.bytes);
-      ids_[pack.before] = id;
-      ++under_way_;
-      CO_TRY(loop_.spawn(uploads_, upload(id, std::move(pack.bytes))));
-    }
-    co_return {};
-  }
-
-  // What an interrupted put has put, under the session that this one goes on with.
-  Async<void> find_packs() {
-    for (const auto& [key, size] : CO_TRY(co_await volume_.session().own_objects("p/"))) {
-      const ObjectId id = CO_TRY(ObjectId::parse(key.substr(2)));
-      there_.emplace(id.hash(), EarlierPack{id, size});
-    }
-    co_return {};
-  }
-
-  // The one with these bytes that an interrupted put has put.
-  std::optional<ObjectId> earlier_pack(std::string_view bytes) const {
-    if (there_.empty()) return std::nullopt;  // Its bytes need not be hashed to tell.
-    const ObjectId same = ObjectId::of(bytes, std::string(ObjectId::kBytes / 2, '\0'));
-    const auto found = there_.find(std::string(same.hash()));
-    if (found == there_.end() || found->second.bytes != std::ssize(bytes)) return std::nullopt;
-    return found->second.id;
-  }
-
-  Async<void> upload(ObjectId id, std::string bytes) {
-    const std::int64_t size = std::ssize(bytes);
-    const Result<void> put = co_await volume_.put_object(pack_key(id), std::move(bytes));
-    --under_way_;
-    if (put.ok()) {
-      done_.stored += size;
-    } else if (!failed_) {
-      failed_ = put.error();
-    }
-    uploaded_.notify_all();
-    co_return {};
-  }
-
   void name_packs(Edit& edit) {
-    for (Extent& extent : edit.node.extents) {
-      const auto named = ids_.find(extent.pack);
-      if (named != ids_.end()) extent.pack = named->second;
-    }
+    packs_.name(edit.node.extents);
     for (auto& [name, entry] : edit.entries) name_packs(entry);
   }
 
   async::EventLoop& loop_;
   Volume& volume_;
   const std::unique_ptr<PutSource> source_;
-  Packing packing_;  // The worker's.
   PutOptions options_;
   const Time now_;  // Of folders that are made and the source does not name.
   Snapshot base_;
+  ChunkPacks packs_;
   std::unique_ptr<async::Worker> worker_;
   Edit root_;
-  NewChunks fresh_;                           // Packed by this put.
-  std::map<hash::Digest, Extent> known_;      // Found in the volume.
-  std::map<ObjectId, ObjectId> ids_;          // Of packs, by what they were called before.
-  std::map<std::string, EarlierPack> there_;  // By the hashes in their names.
-  async::Gate uploads_;
-  async::Notifier uploaded_;
-  int under_way_ = 0;
-  std::optional<Error> failed_;
-  PutProgress done_;
+  PutProgress done_;  // But for packs.
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "volume/put.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "async/unique_fd.h"
 #include "base/split_mix.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -443,6 +445,35 @@ TEST(Chunker, CutsByContent) {
   EXPECT_EQ(first_chunk(std::string(2'000'000, 'a')), ChunkSizes().most) << "no cut is in it";
 }
 
+TEST_F(PutTest, HolesAreKeptAsHoles) {
+  const std::string path = source_.path() + "/sparse";
+  const std::string begin = noise(300'000, 7);
+  const std::string end = noise(100'000, 8);
+  constexpr off_t kSecond = 40 << 20;
+  constexpr off_t kSize = 100 << 20;
+  {
+    const async::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    ASSERT_EQ(::pwrite(file.get(), begin.data(), begin.size(), 0), std::ssize(begin));
+    ASSERT_EQ(::pwrite(file.get(), end.data(), end.size(), kSecond), std::ssize(end));
+    ASSERT_EQ(::ftruncate(file.get(), kSize), 0);
+  }
+  const PutResult sparse = put();
+  EXPECT_EQ(sparse.done.bytes, kSize);
+  EXPECT_LT(sparse.done.stored, 2 << 20);
+  Snapshot snapshot = run(volume_.snapshot("latest"));
+  const Snapshot::Found found = run(snapshot.at("sparse"));
+  const std::vector<Extent> extents = run(snapshot.extents(found.inode, found.node));
+  EXPECT_GE(std::ranges::count_if(extents, [](const Extent& each) { return each.is_hole(); }), 90);
+  std::string bytes = begin;
+  bytes.resize(kSecond, '\0');
+  bytes += end;
+  bytes.resize(kSize, '\0');
+  EXPECT_TRUE(content("sparse") == bytes);
+  const hash::Digest tree = sparse.manifest.tree;
+  write("sparse", bytes);
+  EXPECT_EQ(put().manifest.tree, tree) << "the same file without holes";
+}
+
 TEST(FileHash, IsOfPiecesForLongFiles) {
   const auto hash_of = [](std::string_view bytes, std::size_t step) {
     FileHash hash;
@@ -458,6 +489,22 @@ TEST(FileHash, IsOfPiecesForLongFiles) {
   EXPECT_EQ(hash_of(piece, 1'000), hash::sha256(piece));
   EXPECT_EQ(hash_of(bytes, 777), hash_of(bytes, 3'000'000));
   EXPECT_NE(hash_of(bytes, 777), hash::sha256(bytes));
+}
+
+TEST(FileHash, OfZerosIsThatOfTheirBytes) {
+  for (const std::size_t before : {0U, 1U, 5U}) {
+    for (const std::uint64_t zeros : {std::uint64_t{1}, FileHash::kPieceBytes - 1,
+                                      FileHash::kPieceBytes, 3 * FileHash::kPieceBytes + 7}) {
+      FileHash counted;
+      FileHash read;
+      counted.add(std::string(before, 'x'));
+      counted.add_zeros(zeros);
+      counted.add("end");
+      read.add(std::string(before, 'x') + std::string(zeros, '\0') + "end");
+      EXPECT_EQ(counted.size(), read.size());
+      EXPECT_EQ(counted.finish(), read.finish()) << before << " " << zeros;
+    }
+  }
 }
 
 // A store that takes no more than some packs, as one whose client is killed.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "async/unique_fd.h"
@@ -29,6 +30,12 @@ Error changes(const std::string& path) {
   return Error(Errc::kConflict, path + " changes while it is read")
       .with_value(path)
       .with_hint("put it again when nobody writes it");
+}
+
+Error cannot_be_put(const std::string& path, const Error& why) {
+  return Error(Errc::kInvalid, path + " cannot be put: " + why.message)
+      .with_value(path)
+      .with_hint("nothing of it was taken; put what is beside it");
 }
 
 bool is_same(const struct stat& one, const struct stat& other) {
@@ -68,11 +75,22 @@ class SourceFile {
     bytes.resize(before + most);
     ssize_t size = 0;
     do {
-      size = ::read(file_.get(), bytes.data() + before, most);
+      size = ::pread(file_.get(), bytes.data() + before, most, at_);
     } while (size < 0 && errno == EINTR);
     bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     if (size < 0) return errno_error("read " + path_, errno);
+    at_ += size;
     return static_cast<std::size_t>(size);
+  }
+  // As read(), or passes over the hole that comes next.
+  Result<ReadPiece> read_piece(std::string& bytes, std::size_t most) {
+    if (at_ >= data_end_) {
+      const off_t zeros = TRY(hole_here());
+      at_ += zeros;
+      if (zeros > 0) return ReadPiece{.zeros = static_cast<std::uint64_t>(zeros)};
+    }
+    const auto some = std::min<off_t>(data_end_ - at_, static_cast<off_t>(most));
+    return ReadPiece{.bytes = TRY(read(bytes, static_cast<std::size_t>(some)))};
   }
   const std::string& path() const { return path_; }
 
@@ -83,9 +101,26 @@ class SourceFile {
     return now;
   }
 
+  // The length of the hole that is next, zero of a small one, whose zeros are read; and sets how
+  // far there is nothing else to pass over.
+  Result<off_t> hole_here() {
+    const off_t data = ::lseek(file_.get(), at_, SEEK_DATA);
+    const bool is_last = data < 0 && errno == ENXIO;
+    const off_t hole = data < 0 ? -1 : ::lseek(file_.get(), data, SEEK_HOLE);
+    data_end_ = hole < 0 ? kEverything : hole;
+    if (data < 0 && !is_last) return 0;  // A file system that tells of none.
+    const off_t zeros = (is_last ? TRY(info()).st_size : data) - at_;
+    return zeros < kHoleLeast ? 0 : zeros;
+  }
+
+  static constexpr off_t kEverything = std::numeric_limits<off_t>::max();
+  static constexpr off_t kHoleLeast = 64 << 10;
+
   std::string path_;
   UniqueFd file_;
   struct stat begin_ = {};
+  off_t at_ = 0;
+  off_t data_end_ = 0;  // Up to there everything is read.
 };
 
 // A file that is read part by part.
@@ -231,8 +266,13 @@ class FolderSource final : public SourceTree {
     LongFile& file = *long_;
     ReadEntry entry{file.path, node_of(file.file.begin(), NodeKind::kFile), {}, {}};
     entry.is_first = !std::exchange(file.is_begun, true);
-    entry.is_whole = TRY(file.cutter.fill(
-        batch, entry, [&file](std::string& bytes) { return file.file.read(bytes, kReadBytes); }));
+    Result<bool> is_whole = file.cutter.fill(batch, entry, [&file](std::string& bytes) {
+      return file.file.read_piece(bytes, kReadBytes);
+    });
+    if (!is_whole.ok() && is_whole.error().code == Errc::kInvalid) {
+      return cannot_be_put(file.file.path(), is_whole.error());
+    }
+    entry.is_whole = TRY(std::move(is_whole));
     if (entry.is_whole) TRY(end_long(entry));
     batch.entries.push_back(std::move(entry));
     return {};

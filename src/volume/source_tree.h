@@ -12,11 +12,19 @@
 
 namespace runnel::volume {
 
-// Where a chunk of a file lies in the bytes that were read with it.
+// Where a chunk of a file lies in the bytes that were read with it; or a hole, whose zeros are none
+// of them.
 struct ReadChunk {
   hash::Digest hash{};
   std::size_t begin = 0;
   std::size_t length = 0;
+  bool is_hole = false;
+};
+
+// What came of one read: bytes, or zeros behind what was read before. Neither at the end.
+struct ReadPiece {
+  std::size_t bytes = 0;
+  std::uint64_t zeros = 0;
 };
 
 // A file, folder or link of a source, or the next part of a long file.

@@ -88,6 +88,25 @@ struct TarReader::Impl {
     return size;
   }
 
+  // Of the entry: none at its end, where a hole may be left.
+  Result<void> next_block() {
+    const void* begin = nullptr;
+    std::size_t length = 0;
+    la_int64_t offset = 0;
+    do {
+      const int code = libarchive().read_data_block(tar, &begin, &length, &offset);
+      if (code == ARCHIVE_EOF) {
+        block_at = std::max(at, length_of_entry);
+        return {};
+      }
+      if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return damaged();
+    } while (length == 0);
+    if (offset < 0 || static_cast<std::uint64_t>(offset) < at) return damaged("a part comes twice");
+    block = {static_cast<const char*>(begin), length};
+    block_at = static_cast<std::uint64_t>(offset);
+    return {};
+  }
+
   std::string name;
   async::UniqueFd file;  // Unless it is stdin.
   int input = kInputOfProcess;
@@ -96,6 +115,11 @@ struct TarReader::Impl {
   bool at_end = false;  // There is nothing behind them.
   std::optional<Error> read_error;
   archive* tar = libarchive().read_new();
+  // Of the entry.
+  std::uint64_t length_of_entry = 0;
+  std::uint64_t at = 0;        // What was read of it.
+  std::string_view block;      // The rest of what libarchive holds of it,
+  std::uint64_t block_at = 0;  // and its place in the file.
 };
 
 TarReader::TarReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -134,16 +158,27 @@ Result<std::optional<TarEntry>> TarReader::next() {
   }
   // A warning is of what a volume does not keep, or of a name that is not UTF-8.
   if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return impl_->damaged();
-  return std::optional(entry_of(entry));
+  TarEntry found = entry_of(entry);
+  impl_->block = {};
+  impl_->at = impl_->block_at = 0;
+  impl_->length_of_entry = found.kind == TarEntry::Kind::kFile ? found.size : 0;
+  return std::optional(std::move(found));
 }
 
-Result<std::size_t> TarReader::read(std::string& bytes, std::size_t most) {
-  const std::size_t before = bytes.size();
-  bytes.resize(before + most);
-  const la_ssize_t size = libarchive().read_data(impl_->tar, bytes.data() + before, most);
-  bytes.resize(before + static_cast<std::size_t>(std::max<la_ssize_t>(size, 0)));
-  if (size < 0) return impl_->damaged();
-  return static_cast<std::size_t>(size);
+// libarchive tells where in the file each block belongs: what is between them is a hole.
+Result<ReadPiece> TarReader::read(std::string& bytes, std::size_t most) {
+  Impl& reader = *impl_;
+  if (reader.block.empty()) TRY(reader.next_block());
+  if (reader.at < reader.block_at) {
+    const std::uint64_t zeros = reader.block_at - std::exchange(reader.at, reader.block_at);
+    return ReadPiece{.zeros = zeros};
+  }
+  const std::string_view some = reader.block.substr(0, most);
+  bytes += some;
+  reader.block.remove_prefix(some.size());
+  reader.at += some.size();
+  reader.block_at = reader.at;
+  return ReadPiece{.bytes = some.size()};
 }
 
 }  // namespace runnel::volume

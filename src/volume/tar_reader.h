@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "volume/source_tree.h"
 
 namespace runnel::volume {
 
@@ -38,8 +39,9 @@ class TarReader {
   const std::string& name() const;  // As messages call it.
   // The next entry; none at the end. What was not read of the one before is passed over.
   Result<std::optional<TarEntry>> next();
-  // Appends up to `most` bytes of the entry's file; none at its end.
-  Result<std::size_t> read(std::string& bytes, std::size_t most);
+  // Appends up to `most` bytes of the entry's file, or passes over a hole of it; neither at its
+  // end.
+  Result<ReadPiece> read(std::string& bytes, std::size_t most);
 
  private:
   struct Impl;

@@ -133,9 +133,10 @@ Result<void> TarSource::take_file(ReadBatch& batch, ReadEntry entry, std::uint64
   }
   const std::size_t begin = batch.bytes.size();
   for (std::size_t left = size; left > 0;) {
-    const std::size_t some = TRY(reader_->read(batch.bytes, left));
-    if (some == 0) break;
-    left -= some;
+    const ReadPiece some = TRY(reader_->read(batch.bytes, left));
+    batch.bytes.append(std::min<std::uint64_t>(some.zeros, left), '\0');
+    if (some.bytes == 0 && some.zeros == 0) break;
+    left -= std::min<std::uint64_t>(some.bytes + some.zeros, left);
   }
   const std::string_view bytes = std::string_view(batch.bytes).substr(begin);
   entry.node.size = bytes.size();
@@ -148,8 +149,12 @@ Result<void> TarSource::take_file(ReadBatch& batch, ReadEntry entry, std::uint64
 Result<void> TarSource::read_more(ReadBatch& batch) {
   ReadEntry part = long_->entry;
   long_->entry.is_first = false;
-  part.is_whole = TRY(long_->cutter.fill(
-      batch, part, [this](std::string& bytes) { return reader_->read(bytes, kTarReadBytes); }));
+  Result<bool> is_whole = long_->cutter.fill(
+      batch, part, [this](std::string& bytes) { return reader_->read(bytes, kTarReadBytes); });
+  if (!is_whole.ok() && is_whole.error().code == Errc::kInvalid) {
+    return refused(Errc::kInvalid, "'" + path_text(part.path) + "': " + is_whole.error().message);
+  }
+  part.is_whole = TRY(std::move(is_whole));
   if (part.is_whole) {
     long_->cutter.finish(part.node);
     long_.reset();
@@ -171,7 +176,7 @@ Result<std::string> DumpSource::read_text(const TarEntry& entry) {
   if (entry.kind != TarEntry::Kind::kFile || entry.size > kDumpTextMax) {
     return refused(Errc::kCorrupt, "'" + entry.path + "' of the dump is damaged");
   }
-  while (TRY(reader().read(text, kDumpTextMax)) > 0) {
+  while (TRY(reader().read(text, kDumpTextMax)).bytes > 0) {
   }
   return text;
 }

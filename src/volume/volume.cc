@@ -353,13 +353,18 @@ Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewC
   EditedIndex index = CO_TRY(std::move(edited));
   const bool is_same = index.tree == base.manifest().tree;
   if (is_same && chunks.empty()) co_return base.manifest();
+  co_return co_await put_index(base.manifest(), std::move(index), packed, std::move(message));
+}
+
+Async<Manifest> Volume::put_index(const Manifest& base, EditedIndex index, std::int64_t packed,
+                                  std::string message) {
   for (NewObject& bundle : index.bundles) {
     CO_TRY(co_await put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
   }
   Manifest manifest;
-  if (is_same) {
-    // Content that was damaged has come anew: the same version, at other places.
-    manifest = base.manifest();
+  if (index.tree == base.tree) {
+    // Content that was damaged has come anew, or times have: the same version, at other places.
+    manifest = base;
     manifest.names = index.names;
     manifest.inodes = index.inodes;
     manifest.chunks = index.chunks;
@@ -367,7 +372,7 @@ Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewC
     co_return manifest;
   }
   manifest.uuid = head().uuid;
-  manifest.parent = base.manifest().version;
+  manifest.parent = base.version;
   manifest.parent_key = head().newest() == nullptr ? "" : head().newest()->key;
   manifest.time = context_.clock.wall();
   manifest.message = std::move(message);

@@ -97,6 +97,10 @@ class Volume {
   // begun where there is none.
   Async<Manifest> publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                           std::string message);
+  // Puts the pages that an edit of the newest version made. What it becomes, for
+  // publish_manifest(): another manifest of the same version where the tree is the same.
+  Async<Manifest> put_index(const Manifest& base, EditedIndex index, std::int64_t packed,
+                            std::string message);
   // Puts a manifest and makes it the newest version, or, `instead`, what the newest one is from
   // now on. False when the head is another one than `base` says by its generation.
   Async<bool> publish_manifest(Manifest manifest, std::int64_t base, bool instead, KeysInUse keys);

@@ -10,14 +10,9 @@ namespace {
 
 constexpr std::size_t kEntriesOfLevel = 4'096;
 
-// A hole may be longer than a chunk.
-void add_chunks(ReadBatch& batch, ReadEntry& entry, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::string_view chunk = bytes.substr(0, kChunkBytesMax);
-    entry.chunks.push_back({hash::sha256(chunk), batch.bytes.size(), chunk.size()});
-    batch.bytes += chunk;
-    bytes.remove_prefix(chunk.size());
-  }
+void add_chunk(ReadBatch& batch, ReadEntry& entry, std::string_view chunk) {
+  entry.chunks.push_back({hash::sha256(chunk), batch.bytes.size(), chunk.size()});
+  batch.bytes += chunk;
 }
 
 }  // namespace
@@ -126,16 +121,22 @@ Result<ReadBatch> VolumeSource::batch_of(Wanted wanted, std::vector<Result<std::
   batch.is_last = wanted.is_last;
   batch.bytes.reserve(wanted.bytes);
   auto chunk = chunks.begin();
+  auto extent = wanted.extents.cbegin();
   for (Part& part : wanted.parts) {
     if (part.entry.is_first) hash_ = FileHash();
-    for (; part.extents > 0; --part.extents, ++chunk) {
+    for (; part.extents > 0; --part.extents, ++chunk, ++extent) {
+      if (extent->is_hole()) {
+        hash_.add_zeros(extent->length);
+        part.entry.chunks.push_back({.length = extent->length, .is_hole = true});
+        continue;
+      }
       if (!chunk->ok()) {
         Error error = chunk->error();
         error.message = path_text(part.entry.path) + ": " + error.message;
         return error;
       }
       hash_.add(**chunk);
-      add_chunks(batch, part.entry, **chunk);
+      add_chunk(batch, part.entry, **chunk);
     }
     const bool ends = part.entry.node.kind == NodeKind::kFile && part.entry.is_whole;
     if (ends && part.is_linked) part.entry.node.hash = hash_.finish();  // Read for the first time.
