@@ -47,6 +47,8 @@ class Content {
   // The record that committed it last; 0: the base's.
   Sequence committed_in() const { return committed_in_; }
   std::uint64_t committed_size() const { return committed_size_; }
+  // Whether what was committed last is another than the base's.
+  bool has_to_be_stored() const { return is_committed_ && committed_in_ != base_in_; }
 
   void write(std::uint64_t offset, std::uint64_t length, DataPlace place, Sequence by);
   void truncate(std::uint64_t size, Sequence by);

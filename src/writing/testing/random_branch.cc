@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "hash/sha256.h"
+#include "writing/version_edit.h"
+
 namespace runnel::writing::testing {
 
 using volume::kRootInode;
@@ -245,6 +248,7 @@ void RandomBranch::end_publish() {
   const std::string version = overlay_.frozen()->publishing;
   ModelTree made = version_of(overlay_.frozen()->nodes);
   ASSERT_EQ(text(made), text(expected_)) << version;
+  ASSERT_EQ(text(edited(*overlay_.frozen())), text(expected_)) << version;
   versions_[version] = std::move(made);
   const std::size_t before = overlay_.nodes().size();
   log(Published{overlay_.frozen()->number, version});
@@ -338,6 +342,48 @@ ModelTree RandomBranch::version_of(const Overlay::Nodes& nodes) const {
     if (!node->is_file()) continue;
     made.bytes = bytes_of(inode, *node, node->content.committed_ranges());
     made.modified = node->committed;
+  }
+  return tree;
+}
+
+ModelTree RandomBranch::edited(const Overlay::Frozen& frozen) const {
+  std::map<Inode, std::string> bytes;
+  StoredContents contents;
+  const PublishedFiles files = files_of(frozen);
+  for (const auto* all : {&files.changed, &files.as_based}) {
+    for (const Inode inode : *all) {
+      const OverlayNode& node = *frozen.nodes.at(inode);
+      bytes[inode] = bytes_of(inode, node, node.content.committed_ranges());
+      contents[inode].hash = hash::sha256(bytes[inode]);
+    }
+  }
+  for (const Inode inode : files.as_based) EXPECT_EQ(bytes[inode], base().at(inode).bytes);
+  const volume::InodeEdit edit = edit_of(frozen, std::move(contents));
+  ModelTree tree = base();
+  for (const auto& [at, what] : edit.names) {
+    EXPECT_TRUE(edit.nodes.contains(at.first)) << "a folder whose hash is another";
+    if (what) {
+      tree[at.first].names[at.second] = what->inode;
+    } else {
+      tree[at.first].names.erase(at.second);
+    }
+  }
+  for (const auto& [inode, changed] : edit.nodes) {
+    if (!changed.node) {
+      tree.erase(inode);
+      continue;
+    }
+    ModelNode& made = tree[inode];
+    made.kind = changed.node->kind;
+    made.mode = changed.node->mode;
+    made.links = changed.node->links;
+    made.modified = {changed.node->changed, changed.node->changed_nanos};
+    made.target = changed.node->target;
+    if (made.kind == NodeKind::kFile) made.bytes = bytes.at(inode);
+    EXPECT_EQ(made.bytes.size(), changed.node->size) << inode;
+    const bool is_below = made.kind == NodeKind::kFolder && inode != kRootInode;
+    EXPECT_EQ(is_below, changed.above != 0) << inode;
+    EXPECT_TRUE(!is_below || edit.nodes.contains(changed.above)) << inode;
   }
   return tree;
 }

@@ -79,6 +79,8 @@ class RandomBranch {
   void add_names(Inode inode, const OverlayNode& node, ModelNode& model) const;
   ModelTree seen() const;
   ModelTree version_of(const Overlay::Nodes& nodes) const;
+  // The base, changed by the edit that a publish of the barrier makes.
+  ModelTree edited(const Overlay::Frozen& frozen) const;
 
   SplitMix64 dice_;
   BranchLog& log_;
