@@ -20,6 +20,17 @@ Error is_behind(const std::string& volume, const std::string& base) {
       .with_hint("somebody else has published meanwhile; what was written is kept");
 }
 
+std::set<std::string> packs_of(const volume::InodeEdit& edit) {
+  std::set<std::string> keys;
+  for (const auto& [inode, changed] : edit.nodes) {
+    if (!changed.node) continue;
+    for (const volume::Extent& extent : changed.node->extents) {
+      if (extent.is_packed()) keys.insert(volume::pack_key(extent.pack));
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 Async<std::optional<volume::Manifest>> Publisher::publish(std::string message) {
@@ -77,6 +88,7 @@ Async<volume::Manifest> Publisher::store(volume::Snapshot& base, std::string mes
   CO_TRY(std::move(finished));
   for (auto& [inode, content] : contents) packs.name(content.extents);
   const volume::InodeEdit edit = edit_of(*branch_.overlay.frozen(), std::move(contents));
+  in_use_ = packs_of(edit);
   volume::EditedIndex index = CO_TRY(
       co_await volume::apply(base, volume_.session().session().nonces(), edit, packs.take_new()));
   co_return co_await volume_.put_index(base.manifest(), std::move(index), packs.stored(),
@@ -102,9 +114,8 @@ Async<StoredContents> Publisher::store_files(volume::Snapshot& base, ContentStor
 Async<void> Publisher::put_newest(const volume::Manifest& base, volume::Manifest manifest) {
   const std::string version = manifest.version;
   const bool is_same = version == base.version;
-  const bool is_put =
-      CO_TRY(co_await volume_.publish_manifest(std::move(manifest), volume_.head().generation,
-                                               is_same, [] { return std::set<std::string>(); }));
+  const bool is_put = CO_TRY(co_await volume_.publish_manifest(
+      std::move(manifest), volume_.head().generation, is_same, [this] { return in_use_; }));
   if (is_put || has_published(version)) co_return {};
   co_return is_behind(volume_.name(), base.version);
 }

@@ -55,6 +55,7 @@ class Publisher {
   volume::Volume& volume_;
   const Branch branch_;
   const std::uint64_t pack_bytes_;
+  std::set<std::string> in_use_;  // The packs of what is being published.
 };
 
 }  // namespace runnel::writing
