@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "clang-tidy"
 TIDY = "clang-tidy-19"
-GROUP_FILES_MAX = 40
+GROUP_FILES_MAX = 120
 
 # Tests may copy, repeat and be slow; what can make them lie is still an error.
 TEST_CHECKS = (
