@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/environment.h"
+#include "base/append.h"
 #include "base/check.h"
 #include "runner/report_text.h"
 
@@ -48,10 +49,6 @@ std::vector<HealthWatch::EndedRank> ended_ranks(const std::vector<runner::RankFa
     ended.push_back({fact.report.attempt, fact.report.rank});
   }
   return ended;
-}
-
-void append(std::vector<model::MetricReport>& all, std::vector<model::MetricReport>& more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 std::vector<model::RankReport> lost_in(const std::vector<model::RankReport>& ranks) {
@@ -278,7 +275,7 @@ void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
     }
     cores_.at(fact.node).has(fact.report, fact.state != runner::RankFact::State::kQueued);
     if (fact.state != runner::RankFact::State::kEnded) watch_log(fact.report.attempt.task.job);
-    if (is_last_word(fact)) append(node->second.has.metrics, metrics[of_fact(fact)]);
+    if (is_last_word(fact)) append_all(node->second.has.metrics, std::move(metrics[of_fact(fact)]));
     node->second.has.ranks.push_back(std::move(fact.report));
   }
   if (facts.kind == runner::FactsKind::kInventoryEnd) finish_inventory();
@@ -421,7 +418,7 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
   if (inventory != inventories_) co_return {};
   NewsByNode news;
   for (runner::RankFact& fact : facts) {
-    append(news[fact.node].metrics, metrics[of_fact(fact)]);
+    append_all(news[fact.node].metrics, std::move(metrics[of_fact(fact)]));
     news[fact.node].ranks.push_back(std::move(fact.report));
   }
   tell(std::move(news));

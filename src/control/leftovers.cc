@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/append.h"
 #include "control/archive.h"
 #include "control/job_id.h"
 
@@ -36,10 +37,6 @@ Result<Leftovers> not_in_archive(store::LogReader& log, const std::vector<JobId>
   return found;
 }
 
-void append(std::vector<JobId>& all, std::vector<JobId>& more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
 }  // namespace
 
 // One that came back from the archive since the state was asked is in neither list.
@@ -62,8 +59,8 @@ Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
     Leftovers part = CO_TRY(co_await control->writer().read<Leftovers>(
         [&some](store::LogReader& log) { return not_in_archive(log, some); }));
     drop_restored(control->state(), part.unknown);
-    append(found.deleted, part.deleted);
-    append(found.unknown, part.unknown);
+    append_all(found.deleted, std::move(part.deleted));
+    append_all(found.unknown, std::move(part.unknown));
   }
   co_return found;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/append.h"
 #include "base/check.h"
 #include "node/parts.h"
 
@@ -33,10 +34,6 @@ std::vector<model::RankReport> not_started(const model::AttemptRef& attempt,
     reports[static_cast<std::size_t>(i)].rank = first_rank + i;
   }
   return reports;
-}
-
-void append(std::vector<model::RankReport>& all, std::vector<model::RankReport> more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
@@ -129,7 +126,7 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
   if (is_full) {
     const Error full(Errc::kFull,
                      "more than " + std::to_string(limits_.waiting_max) + " attempts wait here");
-    return append(work.not_started, fail(order.attempt, attempt, full, now));
+    return append_all(work.not_started, fail(order.attempt, attempt, full, now));
   }
   attempt.preparation = ++preparations_;
   Preparation preparation{preparations_, std::move(order)};
@@ -209,7 +206,7 @@ void NodeCore::take_stop(const model::StopOrder& order, Time now, Work& work) {
     return;
   }
   if (found->second.stage == Stage::kFailed) return;
-  append(work.not_started, fail(order.attempt, found->second, never_started(), now));
+  append_all(work.not_started, fail(order.attempt, found->second, never_started(), now));
 }
 
 std::vector<model::RankReport> NodeCore::fail(const model::AttemptRef& ref, LocalAttempt& attempt,

@@ -5,16 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "base/append.h"
 #include "base/check.h"
 
 namespace runnel::node {
 namespace {
-
-template <typename T>
-void append(std::vector<T>& all, std::vector<T> more) {
-  if (all.empty()) return all.swap(more);
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
 
 // Deals reports out to pieces of a bounded size.
 template <typename Piece>
@@ -67,14 +62,14 @@ void deal_metrics(Dealer<News>& dealer, std::vector<model::MetricReport> metrics
   for (model::MetricReport& each : metrics) by_attempt[each.attempt].push_back(std::move(each));
   for (auto& [attempt, reports] : by_attempt) {
     News& piece = dealer.next(reports.size());
-    append(piece.metrics, std::move(reports));
+    append_all(piece.metrics, std::move(reports));
   }
 }
 
 void add_beside(std::vector<model::LostRanks>& beside, const NodeId& node,
                 std::vector<model::RankReport> ranks) {
   if (beside.empty() || beside.back().node != node) beside.push_back({node, {}});
-  append(beside.back().ranks, std::move(ranks));
+  append_all(beside.back().ranks, std::move(ranks));
 }
 
 }  // namespace
@@ -84,9 +79,9 @@ std::size_t size_of(const News& news) {
 }
 
 void append(News& all, News more) {
-  append(all.ranks, std::move(more.ranks));
-  append(all.metrics, std::move(more.metrics));
-  append(all.health, std::move(more.health));
+  append_all(all.ranks, std::move(more.ranks));
+  append_all(all.metrics, std::move(more.metrics));
+  append_all(all.health, std::move(more.health));
   if (more.devices) all.devices = std::move(more.devices);
 }
 
@@ -107,7 +102,7 @@ std::vector<News> in_pieces(News news, std::size_t size_max) {
     std::vector<model::MetricReport> before;
     if (is_last_word(each)) before = std::exchange(last[each.attempt], {});
     News& piece = dealer.next(1 + before.size());
-    append(piece.metrics, std::move(before));
+    append_all(piece.metrics, std::move(before));
     piece.ranks.push_back(std::move(each));
   }
   return dealer.take();

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "env/files.h"
 #include "volume/chunker.h"
+#include "volume/extent.h"
 #include "volume/file_cutter.h"
 #include "volume/folder_root.h"
 #include "volume/snapshot.h"
@@ -110,11 +111,10 @@ class SourceFile {
     data_end_ = hole < 0 ? kEverything : hole;
     if (data < 0 && !is_last) return 0;  // A file system that tells of none.
     const off_t zeros = (is_last ? TRY(info()).st_size : data) - at_;
-    return zeros < kHoleLeast ? 0 : zeros;
+    return zeros < static_cast<off_t>(kHoleLeast) ? 0 : zeros;
   }
 
   static constexpr off_t kEverything = std::numeric_limits<off_t>::max();
-  static constexpr off_t kHoleLeast = 64 << 10;
 
   std::string path_;
   UniqueFd file_;

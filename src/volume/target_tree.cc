@@ -12,6 +12,7 @@
 #include "env/files.h"
 #include "env/random.h"
 #include "volume/digits.h"
+#include "volume/extent.h"
 
 namespace runnel::volume {
 namespace {
@@ -35,11 +36,8 @@ std::array<timespec, 2> times_of(const Node& node) {
   return {changed, changed};
 }
 
-// Zeros that are not written, if they are as many.
-constexpr std::size_t kHoleBytes = 64 << 10;
-
 bool is_hole(std::string_view bytes) {
-  return bytes.size() == kHoleBytes && bytes.front() == '\0' &&
+  return bytes.size() == kHoleLeast && bytes.front() == '\0' &&
          std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
@@ -89,7 +87,7 @@ TargetFile::~TargetFile() {
 
 Result<void> TargetFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::string_view part = bytes.substr(0, kHoleBytes);
+    const std::string_view part = bytes.substr(0, kHoleLeast);
     TRY(is_hole(part) ? skip(part.size()) : write(part));
     bytes.remove_prefix(part.size());
   }

@@ -76,8 +76,8 @@ std::vector<FilePart> parts_of(const std::vector<Range>& ranges,
     CHECK(range->offset == parts.end(), "a file with a gap between its ranges");
     if (!is_base(*range)) {
       const bool is_hole = range->source.kind == Source::Kind::kZeros;
-      is_hole && range->length >= kHoleLeast ? parts.hole(range->length)
-                                             : parts.anew(range->length);
+      is_hole && range->length >= volume::kHoleLeast ? parts.hole(range->length)
+                                                     : parts.anew(range->length);
       ++range;
       continue;
     }

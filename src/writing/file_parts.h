@@ -24,9 +24,6 @@ struct FilePart {
   friend bool operator==(const FilePart&, const FilePart&) = default;
 };
 
-// Zeros of a range that are a hole, if they are as many: fewer are stored with their neighbours.
-inline constexpr std::uint64_t kHoleLeast = 64 << 10;
-
 // The parts of a file of these ranges, which have no gap between them, over a file of the base with
 // these extents: in order, and without a gap. What is the base's stays as far as whole extents go.
 // A file of at most volume::kWholeFileMax bytes is one part, unless nothing in it has changed, and

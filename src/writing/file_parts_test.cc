@@ -71,8 +71,8 @@ TEST(FileParts, ManyZerosAreAHoleAndFewAreNot) {
   const auto longer = [](std::uint64_t by) {
     return [by](Content& content) { content.truncate(356 * kKiB + by, 50); };
   };
-  const auto parts = parts_of(changed(356 * kKiB, longer(kHoleLeast)), base);
-  EXPECT_EQ(parts.back(), (FilePart{Kind::kHole, 356 * kKiB, kHoleLeast, 0}));
+  const auto parts = parts_of(changed(356 * kKiB, longer(volume::kHoleLeast)), base);
+  EXPECT_EQ(parts.back(), (FilePart{Kind::kHole, 356 * kKiB, volume::kHoleLeast, 0}));
   EXPECT_EQ(parts_of(changed(356 * kKiB, longer(1)), base).back().kind, Kind::kAnew);
 }
 

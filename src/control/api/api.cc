@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/append.h"
 #include "base/check.h"
 
 namespace runnel::control {
@@ -10,10 +11,6 @@ namespace {
 
 constexpr const char* kRoot = "/api/v1";
 constexpr const char* kInProject = "/api/v1/projects/{project}";
-
-void append(std::vector<Route>& all, std::vector<Route> some) {
-  all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-}
 
 }  // namespace
 
@@ -33,16 +30,16 @@ Api::Api(async::EventLoop& loop, Controller& controller, LogSource& logs, ApiHos
       trials_(controller, known_),
       nodes_(controller, host_),
       home_(controller, host_, disk_) {
-  append(of_projects_, jobs_.table());
-  append(of_projects_, job_list_.table());
-  append(of_projects_, explain_.table());
-  append(of_projects_, tasks_.table());
-  append(of_projects_, events_.table());
-  append(of_projects_, logs_.table());
-  append(of_projects_, metrics_.table());
-  append(of_projects_, trials_.table());
-  append(of_projects_, nodes_.table());
-  append(of_service_, home_.table());
+  append_all(of_projects_, jobs_.table());
+  append_all(of_projects_, job_list_.table());
+  append_all(of_projects_, explain_.table());
+  append_all(of_projects_, tasks_.table());
+  append_all(of_projects_, events_.table());
+  append_all(of_projects_, logs_.table());
+  append_all(of_projects_, metrics_.table());
+  append_all(of_projects_, trials_.table());
+  append_all(of_projects_, nodes_.table());
+  append_all(of_service_, home_.table());
   of_service_.push_back(route(
       {.path = "/openapi.json", .summary = "This API as an OpenAPI document", .answer = "OpenApi"},
       *this, &Api::openapi));

@@ -60,6 +60,7 @@ Async<LiveMetrics> KnownJobs::live_metrics(JobId job) {
   LiveMetrics metrics;
   const auto known = controller_.state().jobs.find(job);
   if (known == controller_.state().jobs.end()) co_return metrics;
+  const std::vector<NodeId> nodes = brain::nodes_of(controller_.state(), job);
   for (const auto& [step, task] : live_tasks(known->second)) {
     model::MetricFilter filter;
     filter.job = job;
@@ -67,8 +68,7 @@ Async<LiveMetrics> KnownJobs::live_metrics(JobId job) {
     filter.task = task;
     filter.series_max = 1;
     filter.bytes_max = kLiveBytesMax;
-    Result<model::MetricPage> read =
-        co_await logs_.read_metrics(brain::nodes_of(controller_.state(), job), filter);
+    Result<model::MetricPage> read = co_await logs_.read_metrics(nodes, filter);
     if (!read.ok() || read->series.empty()) continue;
     metrics[{step, task}] = std::move(read->series.front());
   }
