@@ -28,7 +28,7 @@ runnel_module(volume  5 EDGES base env json hash async model object)
 runnel_module(fuse    6 EDGES base env json hash async model object volume)
 runnel_module(writing 6 EDGES base env hash async volume)
 runnel_module(sim     6 EDGES base env json hash async model node sched search store brain control)
-runnel_module(volume_sim 6 EDGES base env hash async object volume)
+runnel_module(volume_sim 7 EDGES base env hash async object volume writing)
 runnel_module(home    7 EDGES base env json async model http object spec store output runner agent control)
 runnel_module(library 8 EDGES base env json hash async model object volume home)
 runnel_module(cli     8 EDGES base env json hash async model http object volume fuse spec store search brain output runner agent control sim home)
@@ -36,6 +36,9 @@ runnel_module(cli     8 EDGES base env json hash async model http object volume 
 # Modules with thread-local variables, compiled with -fPIC: all others may be linked into librunnel.so as they are. The
 # linker refuses one that is missing here, naming its file.
 set(RUNNEL_THREAD_LOCAL hash volume)
+
+# Simulators: what they are for is to test others, whose testing/ they may use.
+set(RUNNEL_SIMULATORS sim volume_sim)
 
 # Modules that read what fuzzers give them. Only these count coverage, which makes code a third longer to compile.
 set(RUNNEL_FUZZED json model http node extract store output spec runner control volume writing)

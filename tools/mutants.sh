@@ -23,7 +23,7 @@ build() {
 
 # As the release preset compiles, so that the compiler's cache has most of it.
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-19 \
-  -DRUNNEL_MODULES="$(echo "$modules" | paste -sd ';')" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=6 \
+  -DRUNNEL_MODULES="$(echo "$modules" | paste -sd ';')" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
   >configure.log 2>&1 || { cat configure.log; exit 1; }
 for module in $modules; do
   build "the sources as they are" "$module"

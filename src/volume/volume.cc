@@ -369,6 +369,9 @@ Async<Manifest> Volume::put_index(const Manifest& base, EditedIndex index, std::
     manifest.inodes = index.inodes;
     manifest.chunks = index.chunks;
     manifest.next_inode = index.next_inode;
+    // Two names of a file, and two files that are the same, are one tree.
+    manifest.totals = index.totals;
+    manifest.totals.packed = base.totals.packed;
     co_return manifest;
   }
   manifest.uuid = head().uuid;
@@ -514,6 +517,14 @@ Async<bool> Volume::comes_of(std::string version, std::int64_t generation) {
     place = {manifest->parent, manifest->parent_key, 0};
   }
   co_return place.version == version;
+}
+
+// A swap that is late is one of a head which is there no more.
+Async<void> Volume::fence() {
+  for (int tries = 0; tries < HeadRegister::kTriesMax; ++tries) {
+    if (CO_TRY(co_await head_->swap(head())) == HeadRegister::Swap::kDone) co_return {};
+  }
+  co_return HeadRegister::changes_too_fast(name_);
 }
 
 Async<void> Volume::change_head(HeadChange change) {

@@ -110,6 +110,8 @@ class Volume {
   Async<std::optional<Manifest>> pinned_manifest(std::string key);
   // As HeadRegister::swap().
   Async<HeadRegister::Swap> swap_head(Head next) { return head_->swap(std::move(next)); }
+  // When it returns, a swap of the head that had no answer was done, or never will be.
+  Async<void> fence();
   // Changes the head's lists of versions by what `change` makes of them, as often as somebody else
   // is first.
   using HeadChange = std::function<Result<Head>(const Head&)>;

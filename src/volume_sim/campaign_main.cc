@@ -9,13 +9,16 @@
 #include <string>
 #include <string_view>
 
+#include "volume_sim/branch_schedule.h"
 #include "volume_sim/cache_schedule.h"
 #include "volume_sim/schedule.h"
 
 namespace {
 
+using runnel::volume_sim::BranchOutcome;
 using runnel::volume_sim::CacheOutcome;
 using runnel::volume_sim::Outcome;
+using runnel::volume_sim::run_branch_schedule;
 using runnel::volume_sim::run_cache_schedule;
 using runnel::volume_sim::run_schedule;
 
@@ -24,6 +27,7 @@ constexpr const char* kUsage =
     "       volume_sim_campaign --seed SEED   one schedule, told in full\n";
 
 constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten times as long.
+constexpr std::uint64_t kBranchEvery = 4;
 
 struct Options {
   std::uint64_t schedules = 2'000;
@@ -73,6 +77,7 @@ bool is_broken(const std::string& violation, std::uint64_t seed) {
 }
 
 bool has_cache(std::uint64_t seed) { return seed / 2 % kCacheEvery == 0; }
+bool has_branch(std::uint64_t seed) { return seed / 2 % kBranchEvery == 1; }
 
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
@@ -80,6 +85,7 @@ int run_share(const Options& options, std::uint64_t job) {
   Outcome all;
   std::int64_t served = 0;  // Parts of ranges, by caches
   std::int64_t lives = 0;   // of which so many were killed.
+  BranchOutcome branches;
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
@@ -91,6 +97,16 @@ int run_share(const Options& options, std::uint64_t job) {
       if (is_broken(cache.violation, seed)) return 1;
       served += cache.served;
       lives += cache.kills;
+    }
+    if (has_branch(seed)) {
+      const BranchOutcome branch = run_branch_schedule(seed, false);
+      if (is_broken(branch.violation, seed)) return 1;
+      branches.changes += branch.changes;
+      branches.publishes += branch.publishes;
+      branches.kills += branch.kills;
+      branches.power_losses += branch.power_losses;
+      branches.lost += branch.lost;
+      branches.failures += branch.failures;
     }
     all.publishes += one.publishes;
     all.collections += one.collections;
@@ -108,6 +124,12 @@ int run_share(const Options& options, std::uint64_t job) {
       static_cast<long long>(all.deletions), static_cast<long long>(all.resumptions),
       static_cast<long long>(all.kills), static_cast<long long>(all.freezes),
       static_cast<long long>(lives), static_cast<long long>(served));
+  std::printf(
+      "branches: %lld changes, %lld publishes, %lld kills and power losses, %lld of power, %lld "
+      "records lost, %lld refused by logs that had failed\n",
+      static_cast<long long>(branches.changes), static_cast<long long>(branches.publishes),
+      static_cast<long long>(branches.kills), static_cast<long long>(branches.power_losses),
+      static_cast<long long>(branches.lost), static_cast<long long>(branches.failures));
   return 0;
 }
 
@@ -120,6 +142,9 @@ int main(int argc, char** argv) {
     std::string violation = one.violation;
     if (violation.empty() && has_cache(options.first)) {
       violation = run_cache_schedule(options.first).violation;
+    }
+    if (violation.empty() && has_branch(options.first)) {
+      violation = run_branch_schedule(options.first, true).violation;
     }
     std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
                 violation.empty() ? "no violation" : ("VIOLATION " + violation).c_str());

@@ -36,7 +36,7 @@ std::vector<Work> works_of(bool on_several, bool crowded) {
 class Schedule {
  public:
   Schedule(std::uint64_t seed, bool told) : dice_(seed), world_(dice_, told) {
-    if (chance(70)) draw_faults();
+    if (chance(70)) world_.draw_faults();
     const bool comes_twice = chance(15);
     if (comes_twice) world_.faults() = {.doubled = 600};
     is_crowded_ = comes_twice || chance(30);
@@ -70,17 +70,6 @@ class Schedule {
 
  private:
   bool chance(int percent) { return dice_.next() % 100 < static_cast<std::uint64_t>(percent); }
-
-  void draw_faults() {
-    const auto often = [this] { return chance(50) ? static_cast<int>(dice_.next() % 80) : 0; };
-    world_.faults() = {.lost = often(),
-                       .unheard = often(),
-                       .late = often(),
-                       .doubled = often(),
-                       .congested = often() / 4,
-                       .contended = often(),
-                       .unlisted = often()};
-  }
 
   void step() {
     world_.agenda().step();

@@ -13,6 +13,7 @@
 #include "volume/kept_session.h"
 #include "volume/put.h"
 #include "volume/rearrange.h"
+#include "volume_sim/expected.h"
 
 namespace runnel::volume_sim {
 namespace {
@@ -60,27 +61,6 @@ class SmallSource final : public volume::SourceTree {
   const std::vector<std::string> passed_over_;
 };
 
-// What may go wrong without a fault of ours.
-bool is_expected(const Error& error) {
-  switch (error.code) {
-    case Errc::kUnavailable:
-    case Errc::kTimeout:
-    case Errc::kCancelled:
-    case Errc::kFull:
-    case Errc::kDenied:
-    case Errc::kConflict: return true;
-    // It was deleted, is being deleted, or is a clone that came to nothing.
-    case Errc::kNotFound: return error.field == "volume";
-    default: return false;
-  }
-}
-
-template <typename T>
-void tell(Oracle& oracle, const char* what, const Result<T>& result) {
-  if (result.ok() || is_expected(result.error())) return;
-  oracle.found_wrong(std::string("a ") + what + " ends with " + result.error().to_string());
-}
-
 // The process's own volume.
 Async<volume::Volume> open(Process& process, Oracle& oracle, const char* what) {
   Result<volume::Volume> opened =
@@ -103,6 +83,10 @@ Async<Oracle::Files> files_of(Process& process, volume::Volume& volume, volume::
     const volume::Node node = CO_TRY(co_await snapshot.node(inode));
     if (node.kind == volume::NodeKind::kFolder) {
       files.merge(CO_TRY(co_await files_of(process, volume, snapshot, inode, name, pause)));
+      continue;
+    }
+    if (node.kind == volume::NodeKind::kLink) {
+      files[name] = "to " + node.target;
       continue;
     }
     CO_TRY(co_await process.loop().sleep(pause));

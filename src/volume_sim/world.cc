@@ -97,6 +97,20 @@ void World::set_volumes(std::vector<std::string> names) {
   volumes_ = std::move(names);
 }
 
+void World::draw_faults() {
+  const auto often = [this] {
+    const bool is_never = dice_.next() % 100 >= 50;
+    return is_never ? 0 : static_cast<int>(dice_.next() % 80);
+  };
+  faults_ = {.lost = often(),
+             .unheard = often(),
+             .late = often(),
+             .doubled = often(),
+             .congested = often() / 4,
+             .contended = often(),
+             .unlisted = often()};
+}
+
 Duration World::up_to(Duration most) {
   return Duration::millis(
       static_cast<std::int64_t>(dice_.next() % static_cast<std::uint64_t>(most.millis() + 1)));

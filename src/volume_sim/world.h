@@ -50,6 +50,8 @@ class World {
   void kill(Process& process);
   void wait(Duration length);
 
+  // How bad the network is, by chance.
+  void draw_faults();
   void make_volume();
   // When no process is left: what is late arrives, and after two gcs of each volume, those of
   // clones first, nothing is left behind.

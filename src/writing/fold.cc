@@ -424,6 +424,15 @@ class Overlay::Fold {
   const LoggedRecord& logged_;
 };
 
+void Overlay::end_publish(const std::string& published) {
+  if (!frozen_) return;
+  if (published.empty()) return frozen_.reset();
+  LoggedRecord told;
+  told.record.change = Published{frozen_->number, published};
+  told.sequence = frozen_->sequence;
+  MUST(apply(told));
+}
+
 Result<void> Overlay::apply(const LoggedRecord& logged) {
   return std::visit(Fold(*this, logged), logged.record.change);
 }

@@ -88,6 +88,8 @@ class Overlay {
   bool has_to_publish() const;
   // The files that its bytes are in.
   std::set<DataFile> files() const;
+  // What is frozen has become this version, as if a record told so, or, empty, is forgotten.
+  void end_publish(const std::string& published);
   // Records that make the same of an overlay without any. To be called while nothing is frozen.
   std::vector<Record> checkpoint() const;
 

@@ -6,7 +6,6 @@
 
 #include "async/worker.h"
 #include "base/check.h"
-#include "volume/chunk_packs.h"
 #include "volume/extent_reader.h"
 #include "writing/version_edit.h"
 
@@ -20,104 +19,177 @@ Error is_behind(const std::string& volume, const std::string& base) {
       .with_hint("somebody else has published meanwhile; what was written is kept");
 }
 
-std::set<std::string> packs_of(const volume::InodeEdit& edit) {
-  std::set<std::string> keys;
-  for (const auto& [inode, changed] : edit.nodes) {
-    if (!changed.node) continue;
-    for (const volume::Extent& extent : changed.node->extents) {
-      if (extent.is_packed()) keys.insert(volume::pack_key(extent.pack));
-    }
-  }
-  return keys;
-}
-
 }  // namespace
 
 Async<std::optional<volume::Manifest>> Publisher::publish(std::string message) {
   CO_TRY(co_await settle());
-  if (!branch_.overlay.frozen()) {
-    if (!branch_.overlay.has_to_publish()) co_return std::optional<volume::Manifest>();
-    CO_TRY(co_await append(Barrier{branch_.log.last() + 1}));
-  }
+  std::optional<volume::Manifest> made;
+  if (branch_.overlay().frozen()) made = CO_TRY(co_await publish_frozen(message));
+  if (!branch_.overlay().has_to_publish()) co_return made;
+  CO_TRY(co_await append(Barrier{branch_.last() + 1}));
   co_return std::optional(CO_TRY(co_await publish_frozen(std::move(message))));
 }
 
 Async<void> Publisher::settle() {
-  const std::optional<Overlay::Frozen>& frozen = branch_.overlay.frozen();
+  const std::optional<Overlay::Frozen>& frozen = branch_.overlay().frozen();
   if (!frozen || frozen->publishing.empty()) co_return {};
   CO_TRY(co_await volume_.refresh());
   if (!has_published(frozen->publishing)) co_return {};
   co_return co_await append(Published{frozen->number, frozen->publishing});
 }
 
+Async<void> Publisher::begin_anew() {
+  const std::optional<Overlay::Frozen>& frozen = branch_.overlay().frozen();
+  std::string published;
+  if (frozen && !frozen->publishing.empty()) {
+    CO_TRY(co_await volume_.refresh());
+    if (!has_published(frozen->publishing)) CO_TRY(co_await fence(frozen->number));
+    if (has_published(frozen->publishing)) published = frozen->publishing;
+  }
+  co_return co_await branch_.begin_anew(std::move(published));
+}
+
+// Once for a barrier: a disk may be full for long.
+Async<void> Publisher::fence(std::uint64_t barrier) {
+  if (fenced_ == barrier) co_return {};
+  CO_TRY(co_await volume_.fence());
+  fenced_ = barrier;
+  co_return {};
+}
+
 // Durable when it returns.
 Async<void> Publisher::append(Change change) {
-  const LoggedRecord logged =
-      CO_TRY(branch_.log.append({.request = {}, .change = std::move(change)}));
-  CO_TRY(branch_.overlay.apply(logged));
-  co_return co_await branch_.log.durable(logged.sequence);
+  const LoggedRecord logged = CO_TRY(branch_.change({.request = {}, .change = std::move(change)}));
+  co_return co_await branch_.durable(logged.sequence);
 }
 
 Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
-  const std::string before = branch_.overlay.base().value_or("");
-  const std::uint64_t number = branch_.overlay.frozen()->number;
-  volume::Snapshot base = CO_TRY(co_await volume_.snapshot("latest"));
-  if (base.manifest().version != before) co_return is_behind(volume_.name(), before);
-  volume::Manifest manifest = CO_TRY(co_await store(base, std::move(message)));
-  // The same tree is the same version, which the head has: only doing it again tells.
-  const bool is_same = manifest.version == before;
-  if (!is_same) CO_TRY(co_await append(Publishing{number, manifest.version}));
-  CO_TRY(co_await put_newest(base.manifest(), manifest));
-  CO_TRY(co_await append(Published{number, manifest.version}));
-  co_return manifest;
+  const std::uint64_t number = branch_.overlay().frozen()->number;
+  fenced_ = 0;
+  Result<Stored> stored = co_await store_contents_of_newest();
+  Result<volume::Manifest> made =
+      stored.ok() ? co_await put_version(*std::move(stored), std::move(message)) : stored.error();
+  if (!made.ok()) {
+    made = (co_await volume_.explain(made.error(), [this] { return in_use(); })).error();
+  }
+  contents_.clear();
+  CO_TRY(Result<volume::Manifest>(made));
+  CO_TRY(co_await append(Published{number, made->version}));
+  co_return made;
 }
 
-// All but the manifest.
-Async<volume::Manifest> Publisher::store(volume::Snapshot& base, std::string message) {
+Async<Publisher::Stored> Publisher::store_contents_of_newest() {
+  for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
+    const std::int64_t generation = volume_.head().generation;
+    Result<Stored> stored = co_await store_contents();
+    if (stored.ok()) co_return stored;
+    if (!CO_TRY(co_await is_over_another(stored.error(), generation))) co_return stored;
+    contents_.clear();
+  }
+  co_return volume::HeadRegister::changes_too_fast(volume_.name());
+}
+
+// Whether something may be missing because the newest version has other pages or packs by now.
+Async<bool> Publisher::is_over_another(Error error, std::int64_t generation) {
+  if (error.code != Errc::kNotFound) co_return false;
+  CO_TRY(co_await volume_.refresh());
+  co_return volume_.head().generation != generation;
+}
+
+// The files of the barrier, in packs that are put.
+Async<Publisher::Stored> Publisher::store_contents() {
+  volume::Snapshot base = CO_TRY(co_await volume_.snapshot("latest"));
   const auto worker = CO_TRY(async::Worker::create(loop_, {.name = "volume-publish"}));
   volume::ExtentReader reader(loop_, volume_.ranges(), {});
   volume::ChunkPacks packs(loop_, volume_, base, pack_bytes_);
-  ContentStore files(base, reader, packs, *worker, branch_.read);
-  Result<StoredContents> stored = co_await store_files(base, files);
-  Result<void> finished;
-  if (stored.ok()) finished = co_await packs.finish(*worker);
+  ContentStore store(base, reader, packs, *worker, [this](DataPlace place, std::size_t length) {
+    return branch_.read(place, length);
+  });
+  packs_ = &packs;
+  Result<void> done = co_await store_files(base, store);
+  if (done.ok()) done = co_await packs.finish(*worker);
   MUST(co_await packs.close());
   MUST(co_await reader.close());
   MUST(co_await worker->stop());
-  StoredContents contents = CO_TRY(std::move(stored));
-  CO_TRY(std::move(finished));
-  for (auto& [inode, content] : contents) packs.name(content.extents);
-  const volume::InodeEdit edit = edit_of(*branch_.overlay.frozen(), std::move(contents));
-  in_use_ = packs_of(edit);
-  volume::EditedIndex index = CO_TRY(
-      co_await volume::apply(base, volume_.session().session().nonces(), edit, packs.take_new()));
-  co_return co_await volume_.put_index(base.manifest(), std::move(index), packs.stored(),
-                                       std::move(message));
+  if (done.ok()) {
+    for (auto& [inode, content] : contents_) packs.name(content.extents);
+  }
+  packs_ = nullptr;
+  CO_TRY(std::move(done));
+  co_return Stored{packs.take_new(), packs.stored()};
 }
 
-Async<StoredContents> Publisher::store_files(volume::Snapshot& base, ContentStore& store) {
+Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) {
   // Frozen nodes stay as they are, whatever is changed meanwhile.
-  const Overlay::Nodes& nodes = branch_.overlay.frozen()->nodes;
-  const PublishedFiles files = files_of(*branch_.overlay.frozen());
-  StoredContents contents;
+  const Overlay::Nodes& nodes = branch_.overlay().frozen()->nodes;
+  const PublishedFiles files = files_of(*branch_.overlay().frozen());
   for (const Inode inode : files.changed) {
     const Overlay::NodePtr node = nodes.at(inode);
-    contents[inode] = CO_TRY(co_await store.store(inode, node->content));
+    contents_[inode] = CO_TRY(co_await store.store(inode, node->content));
   }
   for (const Inode inode : files.as_based) {
     const volume::Node node = CO_TRY(co_await base.node(inode));
-    contents[inode] = {CO_TRY(co_await base.extents(inode, node)), node.hash};
+    contents_[inode] = {CO_TRY(co_await base.extents(inode, node)), node.hash};
   }
-  co_return contents;
+  co_return {};
 }
 
-Async<void> Publisher::put_newest(const volume::Manifest& base, volume::Manifest manifest) {
-  const std::string version = manifest.version;
-  const bool is_same = version == base.version;
-  const bool is_put = CO_TRY(co_await volume_.publish_manifest(
-      std::move(manifest), volume_.head().generation, is_same, [this] { return in_use_; }));
-  if (is_put || has_published(version)) co_return {};
-  co_return is_behind(volume_.name(), base.version);
+// A tag, or a list of garbage, swaps the head as well. Pages are put anew for each try, since gc
+// may have taken those before for nobody's.
+Async<volume::Manifest> Publisher::put_version(Stored stored, std::string message) {
+  const std::string before = *branch_.overlay().base();
+  const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
+  for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
+    const std::int64_t generation = volume_.head().generation;
+    Result<volume::Snapshot> base = co_await volume_.snapshot("latest");
+    if (base.ok() && base->manifest().version != before) {
+      co_return co_await come_through(before);
+    }
+    const Result<volume::Manifest> put =
+        base.ok() ? co_await put_index(*base, edit, stored, message) : base.error();
+    if (!put.ok() && CO_TRY(co_await is_over_another(put.error(), generation))) continue;
+    const volume::Manifest manifest = CO_TRY(Result<volume::Manifest>(put));
+    if (manifest == base->manifest()) co_return manifest;
+    CO_TRY(co_await tell_publishing(before, manifest.version));
+    const bool instead = manifest.version == before;
+    const bool is_put = CO_TRY(co_await volume_.publish_manifest(manifest, generation, instead,
+                                                                 [this] { return in_use(); }));
+    if (is_put) co_return manifest;
+  }
+  co_return volume::HeadRegister::changes_too_fast(volume_.name());
+}
+
+Async<volume::Manifest> Publisher::put_index(volume::Snapshot& base, const volume::InodeEdit& edit,
+                                             const Stored& stored, std::string message) {
+  env::Random& nonces = volume_.session().session().nonces();
+  volume::EditedIndex index = CO_TRY(co_await volume::apply(base, nonces, edit, stored.chunks));
+  co_return co_await volume_.put_index(base.manifest(), std::move(index), stored.packed,
+                                       std::move(message));
+}
+
+// The same tree is the same version, which the head has: only doing it again tells.
+Async<void> Publisher::tell_publishing(const std::string& before, const std::string& version) {
+  if (version == before) co_return {};
+  co_return co_await append(Publishing{branch_.overlay().frozen()->number, version});
+}
+
+// The newest version is another one than was written to: ours, by a swap that nobody heard of.
+Async<volume::Manifest> Publisher::come_through(std::string before) {
+  const std::string publishing = branch_.overlay().frozen()->publishing;
+  if (publishing.empty() || !has_published(publishing)) co_return is_behind(volume_.name(), before);
+  const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(publishing));
+  co_return ours.manifest();
+}
+
+std::set<std::string> Publisher::in_use() const {
+  std::set<std::string> keys;
+  if (packs_ != nullptr) keys = packs_->keys_in_use();
+  for (const auto& [inode, content] : contents_) {
+    for (const volume::Extent& extent : content.extents) {
+      if (extent.is_packed()) keys.insert(volume::pack_key(extent.pack));
+    }
+  }
+  return keys;
 }
 
 bool Publisher::has_published(const std::string& version) const {

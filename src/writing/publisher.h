@@ -1,19 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "async/async.h"
 #include "async/event_loop.h"
+#include "volume/chunk_packs.h"
 #include "volume/manifest.h"
 #include "volume/pack.h"
 #include "volume/volume.h"
+#include "writing/branch.h"
 #include "writing/content_store.h"
-#include "writing/overlay.h"
-#include "writing/write_log.h"
 
 namespace runnel::writing {
 
@@ -23,39 +22,53 @@ namespace runnel::writing {
 //           or the new one, and settle() of the next life finds out which. Programs may change the
 //           branch meanwhile: a version has what was there at its barrier. One at a time.
 // Threads:  the loop's; files are hashed and packed on a thread "volume-publish".
-// Lifetime: what it is given outlives it. The volume has a writing session for as long.
+// Lifetime: what it is given outlives it. The volume has a writing session while it publishes.
 class Publisher {
  public:
-  struct Branch {
-    WriteLog& log;
-    Overlay& overlay;
-    ContentStore::ReadData read;  // Bytes of the log, and of files beside it.
-  };
-
-  Publisher(async::EventLoop& loop, volume::Volume& volume, Branch branch,
+  Publisher(async::EventLoop& loop, volume::Volume& volume, Branch& branch,
             std::uint64_t pack_bytes = volume::kPackBytesTarget)
-      : loop_(loop), volume_(volume), branch_(std::move(branch)), pack_bytes_(pack_bytes) {}
+      : loop_(loop), volume_(volume), branch_(branch), pack_bytes_(pack_bytes) {}
 
-  // The version that the branch has become; none when there was nothing to publish. kConflict when
-  // somebody else has published another one. After an error what was begun is frozen: the next
-  // publish() goes on with it.
+  // The version that the branch has become, with all that was committed when it was called; none
+  // when there was nothing to publish. kConflict when somebody else has published another one.
+  // After an error what was begun is frozen: the next publish() goes on with it first.
   Async<std::optional<volume::Manifest>> publish(std::string message);
   // After a replay: ends what an earlier life had begun to publish, if it came through.
   Async<void> settle();
+  // Branch::begin_anew(), also while something is frozen: of a publish that had no answer it finds
+  // out what became of it. To be called when the log has failed.
+  Async<void> begin_anew();
+  // The packs of what is being published: Volume's KeysInUse, for whoever keeps its session.
+  std::set<std::string> in_use() const;
 
  private:
+  // What a version has beside its index.
+  struct Stored {
+    volume::NewChunks chunks;
+    std::int64_t packed = 0;  // Bytes of packs.
+  };
+
+  Async<void> fence(std::uint64_t barrier);
   Async<void> append(Change change);
   Async<volume::Manifest> publish_frozen(std::string message);
-  Async<volume::Manifest> store(volume::Snapshot& base, std::string message);
-  Async<StoredContents> store_files(volume::Snapshot& base, ContentStore& store);
-  Async<void> put_newest(const volume::Manifest& base, volume::Manifest manifest);
+  Async<Stored> store_contents_of_newest();
+  Async<Stored> store_contents();
+  Async<bool> is_over_another(Error error, std::int64_t generation);
+  Async<void> store_files(volume::Snapshot& base, ContentStore& store);
+  Async<volume::Manifest> put_version(Stored stored, std::string message);
+  Async<volume::Manifest> put_index(volume::Snapshot& base, const volume::InodeEdit& edit,
+                                    const Stored& stored, std::string message);
+  Async<void> tell_publishing(const std::string& before, const std::string& version);
+  Async<volume::Manifest> come_through(std::string before);
   bool has_published(const std::string& version) const;
 
   async::EventLoop& loop_;
   volume::Volume& volume_;
-  const Branch branch_;
+  Branch& branch_;
   const std::uint64_t pack_bytes_;
-  std::set<std::string> in_use_;  // The packs of what is being published.
+  StoredContents contents_;              // Of what is being published,
+  volume::ChunkPacks* packs_ = nullptr;  // and those who store it.
+  std::uint64_t fenced_ = 0;             // A barrier of which nothing is on its way.
 };
 
 }  // namespace runnel::writing

@@ -76,14 +76,6 @@ Result<void> check_owner(const SegmentHeader& header, const LogOwner& owner) {
                "the log is that of branch " + header.branch + " of the volume " + header.volume);
 }
 
-// A checkpoint leaves out what was made behind that one by a write that failed.
-bool goes_on_from(const Outline& segment, const std::vector<Outline>& before) {
-  if (!segment.header.begins_anew) return segment.header.before == before.back().number();
-  return std::any_of(before.begin(), before.end(), [&segment](const Outline& each) {
-    return each.number() == segment.header.before;
-  });
-}
-
 Result<std::vector<Outline>> outlines(const LogFiles& files, const LogOwner& owner) {
   std::vector<Outline> all;
   for (const std::uint64_t number : TRY(files.numbers())) {
@@ -91,9 +83,6 @@ Result<std::vector<Outline>> outlines(const LogFiles& files, const LogOwner& own
     TRY(check_owner(outline.header, owner));
     if (!all.empty() && outline.header.nonce != all.front().header.nonce) {
       return damaged(number, "is another log's");
-    }
-    if (!all.empty() && !goes_on_from(outline, all)) {
-      return damaged(outline.header.before, "is missing");
     }
     all.push_back(std::move(outline));
   }
@@ -112,6 +101,9 @@ Result<void> check_chain(const std::vector<Outline>& segments, std::size_t from,
   for (std::size_t at = from; at < end; ++at) {
     const Outline& segment = segments[at];
     if (segment.damaged) return lacks(segment, *segment.damaged);
+    if (at + 1 < end && segments[at + 1].header.before != segment.number()) {
+      return damaged(segments[at + 1].header.before, "is missing");
+    }
     if (at + 1 < end && !segment.is_followed_by(segments[at + 1])) {
       return lacks(segment, segment.last + 1);
     }
@@ -144,6 +136,20 @@ Result<Needed> needed_of(const std::vector<Outline>& segments) {
   }
   return damaged(segments.front().number(),
                  "has no whole checkpoint, and what was before it is gone");
+}
+
+// Checkpoints that were cut short tell what was there when they began. Of segments before those
+// that count some may be retired, and others not yet.
+Result<void> check_rest(const std::vector<Outline>& segments, const Needed& needed) {
+  const std::uint64_t first = segments[needed.from].number();
+  for (std::size_t at = needed.end; at < segments.size(); ++at) {
+    const std::uint64_t before = segments[at].header.before;
+    const bool is_there =
+        std::any_of(segments.begin(), segments.end(),
+                    [before](const Outline& each) { return each.number() == before; });
+    if (before > first && !is_there) return damaged(before, "is missing");
+  }
+  return {};
 }
 
 Result<void> visit_records(const LogFiles& files, const Outline& segment,
@@ -185,6 +191,7 @@ Result<std::optional<Replayed>> replay(LogFiles& files, const LogOwner& owner,
   const std::vector<Outline> segments = TRY(outlines(files, owner));
   if (segments.empty()) return std::optional<Replayed>();
   const Needed needed = TRY(needed_of(segments));
+  TRY(check_rest(segments, needed));
   Replayed all;
   for (std::size_t at = needed.from; at < needed.end; ++at) {
     TRY(visit_records(files, segments[at], visit));

@@ -296,6 +296,31 @@ TEST_F(WriteLogTest, ACheckpointIsWholeOrNone) {
 }
 
 // What is appended meanwhile is in the checkpoint or behind it.
+// Two tries whose writes fail leave segments that name the one before, which is retired first.
+TEST_F(WriteLogTest, KilledAtAnyChangeOfACheckpointAfterOthersThatFailedItIsRead) {
+  const std::vector<Record> checkpoint{long_one('c')};
+  int killed = 0;
+  for (std::int64_t changes = 1;; ++changes) {
+    SCOPED_TRACE("killed at change " + std::to_string(changes));
+    disk_ = testing::LogDisk();
+    all_.clear();
+    open();
+    append_many();
+    expect_durable(log_->last());
+    disk_.fail_next_write();
+    EXPECT_EQ(begin_anew(checkpoint).error().code, Errc::kIo);
+    disk_.fail_next_sync();
+    EXPECT_EQ(begin_anew(checkpoint).error().code, Errc::kIo);
+    disk_.kill_after(changes);
+    const bool is_whole = begin_anew(checkpoint).ok();
+    const std::vector<Record> there = open();
+    EXPECT_TRUE(there == checkpoint || there == all_);
+    if (is_whole) break;
+    ++killed;
+  }
+  EXPECT_GT(killed, 5);
+}
+
 TEST_F(WriteLogTest, OthersAppendAndWaitWhileItBeginsAnew) {
   open();
   async::Gate gate(*loop_);

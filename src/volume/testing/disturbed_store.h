@@ -29,6 +29,41 @@ class ShortLivedStore final : public object::ForwardingStore {
   int left_;
 };
 
+// A head is swapped, or will be, and nobody hears of it: from then on the store does not answer.
+class SilentStore final : public object::ForwardingStore {
+ public:
+  enum class Swap : bool { kDone, kLate };
+  SilentStore(object::ObjectStore& inner, Swap swap) : ForwardingStore(inner), swap_(swap) {}
+
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (is_silent_) co_return silent();
+    auto put = [=, this] { return inner().put(key, bytes, condition, stop); };
+    if (!key.ends_with("/head") || !waits_) co_return co_await put();
+    waits_ = false;
+    is_silent_ = true;
+    if (swap_ == Swap::kDone) CO_TRY(co_await put());
+    late_ = std::move(put);
+    co_return silent();
+  }
+  Async<object::Object> get(std::string key, std::int64_t most, async::StopToken stop) override {
+    if (is_silent_) co_return silent();
+    co_return co_await inner().get(std::move(key), most, std::move(stop));
+  }
+  // The next swap is the one.
+  void wait() { waits_ = true; }
+  void answer() { is_silent_ = false; }
+  Async<std::string> arrive() { return late_(); }
+
+ private:
+  static Error silent() { return {Errc::kUnavailable, "the store does not answer"}; }
+
+  const Swap swap_;
+  bool waits_ = false;
+  bool is_silent_ = false;
+  std::function<Async<std::string>()> late_;
+};
+
 // Somebody works on the volume at the moment when one of these objects is put for the first time,
 // or a later one.
 class BusyStore final : public object::ForwardingStore {

@@ -26,10 +26,13 @@ class LogDisk {
   void cut_power(SplitMix64& dice);
   // From now on nothing changes, as after a kill: after so many more changes.
   void kill_after(std::int64_t changes) { changes_left_ = changes; }
+  bool is_killed() const { return changes_left_ == 0; }
   void set_full(bool is_full) { is_full_ = is_full; }
   // The next sync, or write, fails.
   void fail_next_sync() { fails_sync_ = true; }
   void fail_next_write() { fails_write_ = true; }
+  // Nothing fails from here on.
+  void heal() { is_full_ = fails_sync_ = fails_write_ = false; }
 
   // The bytes of a segment, to be damaged.
   std::string& bytes_of(std::uint64_t number) { return segments_.at(number).now; }

@@ -2,15 +2,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/split_mix.h"
 #include "writing/overlay.h"
 #include "writing/replay.h"
+#include "writing/testing/branch_view.h"
 #include "writing/testing/file_model.h"
+#include "writing/testing/random_changes.h"
 
 namespace runnel::writing::testing {
 
@@ -40,45 +40,19 @@ class RandomBranch {
   // Reads the log again.
   void replay();
   // What programs see, a line for each node.
-  std::string seen_text() const { return text(seen()); }
+  std::string seen_text() const { return text(view().seen()); }
 
   std::uint64_t published() const { return published_; }
   std::uint64_t forgotten() const { return forgotten_; }  // Nodes.
 
  private:
-  Moment now() { return {++time_, 0}; }
-  std::uint64_t upto(std::uint64_t most) { return dice_.next() % (most + 1); }
-  std::string a_name() { return {static_cast<char>('a' + dice_.next() % 6)}; }
   void log(Change change);
-  // A node that has a name, or is open without one.
-  std::optional<Inode> some(std::optional<volume::NodeKind> kind, bool has_name);
-  Inode a_folder() { return *some(volume::NodeKind::kFolder, true); }
-  std::optional<Place> a_place();
-  Inode named(const Place& at) const { return model_.at(at.folder).names.at(at.name); }
-  bool is_there(const Place& at) const { return model_.at(at.folder).names.contains(at.name); }
-  bool is_below(Inode inode, Inode folder) const;
-  void adopt(Inode inode);
-
-  void create();
-  void write();
-  void truncate();
-  void rename();
-  bool may_rename(const Rename& change);
-  void link();
-  void unlink();
-  void set_attributes();
-  void commit();
-  void close();
+  void change();
   void begin_publish();
   void end_publish();
   void begin_anew();
 
-  const ModelTree& base() const { return versions_.at(*overlay_.base()); }
-  std::string bytes_of(Inode inode, const OverlayNode& node,
-                       const std::vector<Range>& ranges) const;
-  void add_names(Inode inode, const OverlayNode& node, ModelNode& model) const;
-  ModelTree seen() const;
-  ModelTree version_of(const Overlay::Nodes& nodes) const;
+  BranchView view() const;
   // The base, changed by the edit that a publish of the barrier makes.
   ModelTree edited(const Overlay::Frozen& frozen) const;
 
@@ -86,11 +60,9 @@ class RandomBranch {
   BranchLog& log_;
   Overlay overlay_;
   FileModel model_;
-  std::map<std::string, ModelTree> versions_;
+  RandomChanges changes_;
+  ModelVersions versions_;
   ModelTree expected_;  // Of the publish that is under way.
-  std::string staged_;
-  std::int64_t time_ = 0;
-  Inode last_inode_ = volume::kRootInode;
   std::uint64_t barrier_ = 0;
   std::uint64_t published_ = 0;
   std::uint64_t forgotten_ = 0;

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "async/async.h"
+#include "async/event_loop.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "writing/log_files.h"
+#include "writing/overlay.h"
+#include "writing/replay.h"
+#include "writing/write_log.h"
+
+namespace runnel::writing {
+
+// A branch as the one who writes it has it: its log, and the overlay that the log comes to.
+//
+// Contract: a change is in both or in neither. Whoever opens the branch next has, of what change()
+//           returned for, all that written() and durable() have promised (WriteLog).
+// Threads:  the loop's.
+// Lifetime: stop() is awaited before destruction.
+class Branch {
+ public:
+  struct Site {
+    std::unique_ptr<LogFiles> files;
+    LogOwner owner;
+    std::uint64_t nonce = 0;  // Random: of a log that is made.
+    Bytes segment = WriteLog::kSegment;
+  };
+  // What is there or, where nothing is, a branch of `base`: a version, empty where there is none.
+  // Errors as WriteLog::open().
+  static Async<std::unique_ptr<Branch>> open(async::EventLoop& loop, Site site, std::string base);
+
+  const Overlay& overlay() const { return overlay_; }
+  // The error of a log that has failed, or kInvalid for what is too long for a record. A change
+  // that does not go on from what is there is the caller's defect.
+  Result<LoggedRecord> change(Record record);
+  Async<void> written(Sequence sequence) { return log_->written(sequence); }
+  Async<void> durable(Sequence sequence) { return log_->durable(sequence); }
+  Sequence last() const { return log_->last(); }
+  // Bytes that the overlay has in a segment of the log.
+  Async<std::string> read(DataPlace place, std::size_t length) { return log_->read(place, length); }
+
+  // The log goes on in a new segment, with what is left: a log that has failed takes changes again,
+  // and one that has grown is short. What was begun to publish has become this version, or, empty,
+  // never will. kFull without room on the disk: then nothing has changed.
+  Async<void> begin_anew(std::string published);
+
+  Async<void> stop() { return log_->stop(); }
+
+ private:
+  Branch() = default;
+
+  std::unique_ptr<WriteLog> log_;
+  Overlay overlay_;
+};
+
+}  // namespace runnel::writing
