@@ -115,6 +115,21 @@ Async<std::vector<Snapshot::Entry>> Snapshot::list(Inode folder, std::string aft
   co_return entries;
 }
 
+Async<std::vector<std::pair<Inode, std::string>>> Snapshot::names_of(Inode inode) {
+  constexpr std::size_t kAtOnce = 4'096;
+  std::vector<std::pair<Inode, std::string>> names;
+  for (std::string from;;) {
+    const std::vector<TreeEntry> found =
+        CO_TRY(co_await scan(pages_, manifest_.names, from, "", kAtOnce));
+    for (const auto& [key, value] : found) {
+      if (CO_TRY(decode_name(value)).inode != inode) continue;
+      names.emplace_back(CO_TRY(inode_of(key)), key.substr(sizeof(Inode)));
+    }
+    if (found.size() < kAtOnce) co_return names;
+    from = found.back().first + '\0';
+  }
+}
+
 Async<std::vector<Snapshot::Stored>> Snapshot::stored_from(Inode inode, Inode end,
                                                            std::size_t max) {
   const std::vector<TreeEntry> records =

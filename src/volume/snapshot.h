@@ -40,6 +40,8 @@ class Snapshot {
   // Entries of a folder in byte order whose names come after `after`, at most `max`. kCorrupt for a
   // name that path_parts() would not take.
   Async<std::vector<Entry>> list(Inode folder, std::string after, std::size_t max);
+  // All names of a node, each with its folder: looks at every name of the version.
+  Async<std::vector<std::pair<Inode, std::string>>> names_of(Inode inode);
   // What files with inodes in [inode, end) have stored, from up to `max` records of the index: a
   // long file has several.
   struct Stored {

@@ -81,27 +81,35 @@ class BranchSchedule {
     if (!life_ || life_->has_ended()) return;
     ++outcome_.kills;
     if (loss == BranchTruth::Loss::kPower) ++outcome_.power_losses;
+    is_frozen_ = false;
     writer_.kill(loss);
     world_.kill(*life_);
     life_.reset();
   }
 
   void mishap() {
+    // One that stands still is let alone, or gc would seldom take it for dead.
+    if (is_frozen_) return;
     const std::uint64_t what = dice_.next() % 100;
-    if (what < 15) return kill(BranchTruth::Loss::kProcess);
-    if (what < 30) return kill(BranchTruth::Loss::kPower);
-    if (what < 50)
+    if (what < 10) return kill(BranchTruth::Loss::kProcess);
+    if (what < 20) return kill(BranchTruth::Loss::kPower);
+    if (what < 35) {
       return writer_.disk().kill_after(1 + static_cast<std::int64_t>(dice_.next() % 40));
-    if (what < 60) return writer_.disk().fail_next_sync();
-    if (what < 70) return writer_.disk().fail_next_write();
-    if (what < 80) return fill_disk();
+    }
+    if (what < 43) return writer_.disk().fail_next_sync();
+    if (what < 51) return writer_.disk().fail_next_write();
+    if (what < 60) return fill_disk();
     if (!life_) return;
-    if (what < 90) {
+    if (what < 70) {
       life_->network().set_away(true);
       later(Duration::seconds(100), [](Process& it) { it.network().set_away(false); });
     } else {
+      is_frozen_ = true;
       life_->freeze();
-      later(Duration::seconds(120), [](Process& it) { it.thaw(); });
+      later(Duration::seconds(120), [this](Process& it) {
+        is_frozen_ = false;
+        it.thaw();
+      });
     }
   }
 
@@ -146,6 +154,7 @@ class BranchSchedule {
   std::unique_ptr<Process> life_;  // Of the writer.
   std::vector<std::unique_ptr<Process>> others_;
   BranchOutcome outcome_;
+  bool is_frozen_ = false;
   bool is_over_ = false;
 };
 

@@ -82,6 +82,7 @@ const FileModel& BranchTruth::at(Sequence sequence) const {
 void BranchTruth::prune(const Branch& branch) {
   Sequence from = durable_;
   if (branch.overlay().frozen()) from = std::min(from, branch.overlay().frozen()->number);
+  if (barrier_ != 0) from = std::min(from, barrier_);  // What it has become is looked at later.
   const auto first = std::prev(states_.upper_bound(from));
   states_.erase(states_.begin(), first);
 }

@@ -35,7 +35,8 @@ Async<void> Publisher::settle() {
   if (!frozen || frozen->publishing.empty()) co_return {};
   CO_TRY(co_await volume_.refresh());
   if (!has_published(frozen->publishing)) co_return {};
-  co_return co_await append(Published{frozen->number, frozen->publishing});
+  const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(frozen->publishing));
+  co_return co_await append_published(frozen->number, ours.manifest());
 }
 
 Async<void> Publisher::begin_anew() {
@@ -45,6 +46,10 @@ Async<void> Publisher::begin_anew() {
     CO_TRY(co_await volume_.refresh());
     if (!has_published(frozen->publishing)) CO_TRY(co_await fence(frozen->number));
     if (has_published(frozen->publishing)) published = frozen->publishing;
+  }
+  if (!published.empty()) {
+    const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(published));
+    options_.rebase(ours.manifest());
   }
   co_return co_await branch_.begin_anew(std::move(published));
 }
@@ -63,6 +68,12 @@ Async<void> Publisher::append(Change change) {
   co_return co_await branch_.durable(logged.sequence);
 }
 
+// What the overlay forgets the base has.
+Async<void> Publisher::append_published(std::uint64_t barrier, volume::Manifest manifest) {
+  options_.rebase(manifest);
+  co_return co_await append(Published{barrier, manifest.version});
+}
+
 Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
   const std::uint64_t number = branch_.overlay().frozen()->number;
   fenced_ = 0;
@@ -74,7 +85,7 @@ Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
   }
   contents_.clear();
   CO_TRY(Result<volume::Manifest>(made));
-  CO_TRY(co_await append(Published{number, made->version}));
+  CO_TRY(co_await append_published(number, *made));
   co_return made;
 }
 
@@ -101,7 +112,7 @@ Async<Publisher::Stored> Publisher::store_contents() {
   volume::Snapshot base = CO_TRY(co_await volume_.snapshot("latest"));
   const auto worker = CO_TRY(async::Worker::create(loop_, {.name = "volume-publish"}));
   volume::ExtentReader reader(loop_, volume_.ranges(), {});
-  volume::ChunkPacks packs(loop_, volume_, base, pack_bytes_);
+  volume::ChunkPacks packs(loop_, volume_, base, options_.pack_bytes);
   ContentStore store(base, reader, packs, *worker, [this](DataPlace place, std::size_t length) {
     return branch_.read(place, length);
   });

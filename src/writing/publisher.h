@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "async/async.h"
 #include "async/event_loop.h"
@@ -25,9 +27,16 @@ namespace runnel::writing {
 // Lifetime: what it is given outlives it. The volume has a writing session while it publishes.
 class Publisher {
  public:
-  Publisher(async::EventLoop& loop, volume::Volume& volume, Branch& branch,
-            std::uint64_t pack_bytes = volume::kPackBytesTarget)
-      : loop_(loop), volume_(volume), branch_(branch), pack_bytes_(pack_bytes) {}
+  struct Options {
+    std::uint64_t pack_bytes = volume::kPackBytesTarget;
+    // Called with what the branch is over from the same turn on, or, where its log has failed,
+    // soon.
+    std::function<void(const volume::Manifest&)> rebase = [](const volume::Manifest&) {};
+  };
+  Publisher(async::EventLoop& loop, volume::Volume& volume, Branch& branch)
+      : Publisher(loop, volume, branch, Options()) {}
+  Publisher(async::EventLoop& loop, volume::Volume& volume, Branch& branch, Options options)
+      : loop_(loop), volume_(volume), branch_(branch), options_(std::move(options)) {}
 
   // The version that the branch has become, with all that was committed when it was called; none
   // when there was nothing to publish. kConflict when somebody else has published another one.
@@ -50,6 +59,7 @@ class Publisher {
 
   Async<void> fence(std::uint64_t barrier);
   Async<void> append(Change change);
+  Async<void> append_published(std::uint64_t barrier, volume::Manifest manifest);
   Async<volume::Manifest> publish_frozen(std::string message);
   Async<Stored> store_contents_of_newest();
   Async<Stored> store_contents();
@@ -65,7 +75,7 @@ class Publisher {
   async::EventLoop& loop_;
   volume::Volume& volume_;
   Branch& branch_;
-  const std::uint64_t pack_bytes_;
+  const Options options_;
   StoredContents contents_;              // Of what is being published,
   volume::ChunkPacks* packs_ = nullptr;  // and those who store it.
   std::uint64_t fenced_ = 0;             // A barrier of which nothing is on its way.

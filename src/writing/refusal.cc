@@ -1,0 +1,41 @@
+#include "writing/refusal.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace runnel::writing {
+namespace {
+
+constexpr std::string_view kField = "errno";
+
+// By the numbers of Refusal.
+constexpr std::array<std::string_view, 11> kNames{"",
+                                                  "ENOENT",
+                                                  "EEXIST",
+                                                  "ENOTDIR",
+                                                  "EISDIR",
+                                                  "ENOTEMPTY",
+                                                  "EINVAL (below itself)",
+                                                  "ENAMETOOLONG",
+                                                  "EINVAL (a name)",
+                                                  "EFBIG",
+                                                  "EPERM"};
+
+}  // namespace
+
+Error refused(Refusal why, std::string message) {
+  Error error(Errc::kPrecondition, std::move(message));
+  error.field = kField;
+  error.value = kNames.at(static_cast<std::size_t>(why));
+  return error;
+}
+
+Refusal refusal_of(const Error& error) {
+  if (error.field != kField) return Refusal::kNone;
+  const auto* const found = std::find(kNames.begin(), kNames.end(), error.value);
+  return found == kNames.end() ? Refusal::kNone : static_cast<Refusal>(found - kNames.begin());
+}
+
+}  // namespace runnel::writing
