@@ -61,6 +61,7 @@ class BranchWriter {
   Async<void> under_sessions(LifePtr life, Ends ends);
   Async<void> work(LifePtr life, async::StopToken stop);
   Async<void> act(LifePtr life, async::Gate& publishes);
+  Result<void> begin_publish(LifePtr life, async::Gate& publishes);
   Async<void> publish(LifePtr life);
   Async<void> publish_all(Life& life);
   Async<void> wait_for_log(Life& life);
@@ -74,6 +75,8 @@ class BranchWriter {
   BranchTruth truth_;
   BranchTruth::Loss loss_ = BranchTruth::Loss::kProcess;
   const writing::Branch* branch_ = nullptr;  // Of the life.
+  Ends ends_ = Ends::kAnyhow;
+  bool is_told_ = false;  // The log, of the version that is about to be published.
   bool has_disk_ = false;
   bool is_killed_ = false;
   std::int64_t published_ = 0;

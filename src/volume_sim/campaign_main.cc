@@ -11,15 +11,18 @@
 
 #include "volume_sim/branch_schedule.h"
 #include "volume_sim/cache_schedule.h"
+#include "volume_sim/files_schedule.h"
 #include "volume_sim/schedule.h"
 
 namespace {
 
 using runnel::volume_sim::BranchOutcome;
 using runnel::volume_sim::CacheOutcome;
+using runnel::volume_sim::FilesOutcome;
 using runnel::volume_sim::Outcome;
 using runnel::volume_sim::run_branch_schedule;
 using runnel::volume_sim::run_cache_schedule;
+using runnel::volume_sim::run_files_schedule;
 using runnel::volume_sim::run_schedule;
 
 constexpr const char* kUsage =
@@ -28,6 +31,7 @@ constexpr const char* kUsage =
 
 constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten times as long.
 constexpr std::uint64_t kBranchEvery = 4;
+constexpr std::uint64_t kFilesEvery = 8;
 
 struct Options {
   std::uint64_t schedules = 2'000;
@@ -78,6 +82,7 @@ bool is_broken(const std::string& violation, std::uint64_t seed) {
 
 bool has_cache(std::uint64_t seed) { return seed / 2 % kCacheEvery == 0; }
 bool has_branch(std::uint64_t seed) { return seed / 2 % kBranchEvery == 1; }
+bool has_files(std::uint64_t seed) { return seed / 2 % kFilesEvery == 2; }
 
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
@@ -86,6 +91,7 @@ int run_share(const Options& options, std::uint64_t job) {
   std::int64_t served = 0;  // Parts of ranges, by caches
   std::int64_t lives = 0;   // of which so many were killed.
   BranchOutcome branches;
+  FilesOutcome files;
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
@@ -108,6 +114,13 @@ int run_share(const Options& options, std::uint64_t job) {
       branches.lost += branch.lost;
       branches.failures += branch.failures;
     }
+    if (has_files(seed)) {
+      const FilesOutcome some = run_files_schedule(seed, false);
+      if (is_broken(some.violation, seed)) return 1;
+      files.calls += some.calls;
+      files.refused += some.refused;
+      files.publishes += some.publishes;
+    }
     all.publishes += one.publishes;
     all.collections += one.collections;
     all.kills += one.kills;
@@ -126,10 +139,14 @@ int run_share(const Options& options, std::uint64_t job) {
       static_cast<long long>(lives), static_cast<long long>(served));
   std::printf(
       "branches: %lld changes, %lld publishes, %lld kills and power losses, %lld of power, %lld "
-      "records lost, %lld refused by logs that had failed\n",
+      "records lost, %lld refused by logs that had failed; files: %lld calls, %lld of them "
+      "refused, "
+      "%lld publishes\n",
       static_cast<long long>(branches.changes), static_cast<long long>(branches.publishes),
       static_cast<long long>(branches.kills), static_cast<long long>(branches.power_losses),
-      static_cast<long long>(branches.lost), static_cast<long long>(branches.failures));
+      static_cast<long long>(branches.lost), static_cast<long long>(branches.failures),
+      static_cast<long long>(files.calls), static_cast<long long>(files.refused),
+      static_cast<long long>(files.publishes));
   return 0;
 }
 
@@ -145,6 +162,9 @@ int main(int argc, char** argv) {
     }
     if (violation.empty() && has_branch(options.first)) {
       violation = run_branch_schedule(options.first, true).violation;
+    }
+    if (violation.empty() && has_files(options.first)) {
+      violation = run_files_schedule(options.first, true).violation;
     }
     std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
                 violation.empty() ? "no violation" : ("VIOLATION " + violation).c_str());

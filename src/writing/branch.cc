@@ -29,6 +29,7 @@ Result<LoggedRecord> Branch::change(Record record) {
 
 Async<void> Branch::begin_anew(std::string published) {
   const auto checkpoint = [this, &published] {
+    ++begun_anew_;
     overlay_.end_publish(published);
     std::vector<Record> records = overlay_.checkpoint();
     overlay_ = Overlay();

@@ -41,6 +41,8 @@ class Branch {
   Async<void> written(Sequence sequence) { return log_->written(sequence); }
   Async<void> durable(Sequence sequence) { return log_->durable(sequence); }
   Sequence last() const { return log_->last(); }
+  // How often it has begun anew: places of bytes from before may have none any more.
+  std::uint64_t begun_anew() const { return begun_anew_; }
   // Bytes that the overlay has in a segment of the log.
   Async<std::string> read(DataPlace place, std::size_t length) { return log_->read(place, length); }
 
@@ -56,6 +58,7 @@ class Branch {
 
   std::unique_ptr<WriteLog> log_;
   Overlay overlay_;
+  std::uint64_t begun_anew_ = 0;
 };
 
 }  // namespace runnel::writing

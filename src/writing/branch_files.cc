@@ -1,6 +1,7 @@
 #include "writing/branch_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -63,14 +64,17 @@ BranchFiles::BranchFiles(Branch& branch, BranchBase base, Clock clock)
   rebase(std::move(base));
 }
 
-// Of one before some node without a name may still have bytes.
+// Some node without a name may still have bytes of one before; the last one counts as used, since
+// the overlay may be told of its successor later.
 void BranchFiles::rebase(BranchBase base) {
   CHECK(base.snapshot != nullptr && base.read, "a base whose files cannot be read");
+  if (base_.snapshot && base_.snapshot->manifest() == base.snapshot->manifest()) return;
   std::set<std::string> used;
   for (const auto& [inode, node] : overlay().nodes()) used.insert(node->bytes_of);
-  std::erase_if(earlier_, [&used](const auto& each) { return !used.contains(each.first); });
-  if (base_.snapshot) earlier_.insert_or_assign(base_.version, std::move(base_));
+  std::erase_if(earlier_, [&used](const auto& each) { return !used.contains(each.version); });
+  if (base_.snapshot) earlier_.push_back(std::move(base_));
   base_ = std::move(base);
+  ++rebased_;
   last_inode_ = std::max(last_inode_, base_.snapshot->manifest().next_inode - 1);
 }
 
@@ -116,9 +120,9 @@ Async<std::optional<Inode>> BranchFiles::name_in_base(Place at) {
 Async<std::optional<FileFound>> BranchFiles::look_up(Inode folder, std::string name) {
   CO_TRY(check_name(name));
   while (true) {
-    const std::string version = base_.version;
+    const std::uint64_t rebased = rebased_;
     const Result<std::optional<FileFound>> there = co_await look_up_once({folder, name});
-    if (base_.version == version) co_return there;
+    if (rebased_ == rebased) co_return there;
   }
 }
 
@@ -129,8 +133,13 @@ Async<std::optional<FileFound>> BranchFiles::look_up_once(Place at) {
     if (changed != folder->names.end()) inode = changed->second.inode;
   }
   if (inode == 0) co_return std::optional<FileFound>();
+  const std::uint64_t rebased = rebased_;
   const FileAttributes all = CO_TRY(co_await attributes(inode));
-  if (overlay().find(inode) == nullptr && all.links == 1) places_.insert_or_assign(inode, at);
+  if (overlay().find(inode) != nullptr) {
+    note_place(inode);
+  } else if (all.links == 1 && rebased_ == rebased) {
+    places_.insert_or_assign(inode, at);
+  }
   co_return std::optional(FileFound{inode, all});
 }
 
@@ -147,9 +156,9 @@ void BranchFiles::note_place(Inode inode) {
 Async<std::vector<FileEntry>> BranchFiles::list(Inode folder, std::string after, std::size_t max) {
   CHECK(max > 0, "no names are asked for");
   while (true) {
-    const std::string version = base_.version;
+    const std::uint64_t rebased = rebased_;
     const Result<Part> part = co_await list_once(folder, after, max);
-    if (base_.version != version) continue;
+    if (rebased_ != rebased) continue;
     const Part read = CO_TRY(Result<Part>(part));
     if (!read.entries.empty() || read.is_last) co_return read.entries;
     after = read.until;  // All that was read is gone: there may be more.
@@ -189,33 +198,54 @@ void BranchFiles::add_changed(const OverlayNode& folder, const std::string& afte
   }
 }
 
-// A publish may let go of what is being read: then the base has it.
+// A publish may let go of what is being read: then the base has it. And where a log begins anew
+// bytes that were in memory are elsewhere: an old place may read as zeros.
 Async<std::string> BranchFiles::read(Inode file, std::uint64_t offset, std::uint64_t length) {
   while (true) {
-    const std::string version = base_.version;
+    const std::uint64_t rebased = rebased_;
+    const std::uint64_t begun_anew = branch_.begun_anew();
     Result<std::string> bytes = co_await read_once(file, offset, length);
-    if (bytes.ok() || base_.version == version) co_return bytes;
+    if (rebased_ == rebased && branch_.begun_anew() == begun_anew) co_return bytes;
   }
 }
 
 Async<std::string> BranchFiles::read_once(Inode file, std::uint64_t offset, std::uint64_t length) {
   const OverlayNode* const node = overlay().find(file);
-  if (node == nullptr) co_return co_await base_.read(file, offset, length);
+  if (node == nullptr) {
+    const auto read_newest = base_.read;
+    co_return co_await read_newest(file, offset, length);
+  }
   if (!node->is_file()) co_return refused(Refusal::kIsFolder, "only a file has bytes");
-  const BranchBase& base = node->bytes_of.empty() ? base_ : earlier_.at(node->bytes_of);
-  const auto read_base = base.read;
+  const std::string bytes_of = node->bytes_of;
   const std::uint64_t room = kFileBytesMax - std::min(offset, kFileBytesMax);
   std::string bytes;
   for (const Range& range : node->content.ranges(offset, offset + std::min(length, room))) {
     switch (range.source.kind) {
       case Source::Kind::kZeros: bytes.append(range.length, '\0'); break;
       case Source::Kind::kBase:
-        bytes += CO_TRY(co_await read_base(file, range.offset, range.length));
+        bytes += CO_TRY(co_await read_base(bytes_of, file, range.offset, range.length));
         break;
       case Source::Kind::kData:
         bytes += CO_TRY(co_await branch_.read(range.source.data, range.length));
         break;
     }
+  }
+  co_return bytes;
+}
+
+// Of a version there may have been several manifests, of which one has the file.
+Async<std::string> BranchFiles::read_base(std::string version, Inode file, std::uint64_t offset,
+                                          std::uint64_t length) {
+  std::vector<BranchBase> bases;
+  if (version.empty()) bases.push_back(base_);
+  std::copy_if(
+      earlier_.rbegin(), earlier_.rend(), std::back_inserter(bases),
+      [&version](const BranchBase& each) { return !version.empty() && each.version == version; });
+  Result<std::string> bytes =
+      Error(Errc::kNotFound, "version " + version + " is gone, whose bytes an open file has");
+  for (const BranchBase& base : bases) {
+    bytes = co_await base.read(file, offset, length);
+    if (bytes.ok()) break;
   }
   co_return bytes;
 }
@@ -236,7 +266,8 @@ Async<std::vector<Place>> BranchFiles::places_of(Inode inode, const volume::Node
     places.push_back(met->second);
     co_return places;
   }
-  for (auto& [folder, name] : CO_TRY(co_await base_.snapshot->names_of(inode))) {
+  const std::shared_ptr<volume::Snapshot> snapshot = base_.snapshot;
+  for (auto& [folder, name] : CO_TRY(co_await snapshot->names_of(inode))) {
     places.push_back({folder, std::move(name)});
   }
   co_return places;
@@ -244,44 +275,56 @@ Async<std::vector<Place>> BranchFiles::places_of(Inode inode, const volume::Node
 
 Async<void> BranchFiles::adopt(Inode inode) {
   while (overlay().find(inode) == nullptr) {
-    const std::string version = base_.version;
-    const volume::Node node = CO_TRY(co_await node_in_base(inode));
-    std::vector<Place> places = CO_TRY(co_await places_of(inode, node));
-    for (const Place& place : places) CO_TRY(co_await adopt(place.folder));
-    const bool is_as_it_was = base_.version == version && overlay().find(inode) == nullptr;
-    if (!is_as_it_was) continue;
-    Adopt adopted{.inode = inode, .kind = node.kind, .mode = node.mode};
-    adopted.owner = node.owner;
-    adopted.group = node.group;
-    adopted.places = std::move(places);
-    adopted.size = node.size;
-    adopted.target = node.target;
-    adopted.modified = adopted.accessed = adopted.changed = {node.changed, node.changed_nanos};
-    CO_TRY(change({}, std::move(adopted)));
+    const std::uint64_t rebased = rebased_;
+    Result<Adopt> found = co_await adopt_of(inode);
+    const bool is_as_it_was = rebased_ == rebased && overlay().find(inode) == nullptr;
+    if (is_as_it_was) CO_TRY(change({}, CO_TRY(std::move(found))));
   }
   co_return {};
 }
 
+// With the folders that it is in.
+Async<Adopt> BranchFiles::adopt_of(Inode inode) {
+  const volume::Node node = CO_TRY(co_await node_in_base(inode));
+  Adopt adopted{.inode = inode, .kind = node.kind, .mode = node.mode};
+  adopted.places = CO_TRY(co_await places_of(inode, node));
+  for (const Place& place : adopted.places) CO_TRY(co_await adopt(place.folder));
+  adopted.owner = node.owner;
+  adopted.group = node.group;
+  adopted.size = node.size;
+  adopted.target = node.target;
+  adopted.modified = adopted.accessed = adopted.changed = {node.changed, node.changed_nanos};
+  co_return adopted;
+}
+
 Async<std::vector<BranchFiles::There>> BranchFiles::look_at(std::vector<Place> places) {
   while (true) {
-    const std::string version = base_.version;
-    std::vector<There> there;
-    there.reserve(places.size());
-    for (const Place& place : places) there.push_back(CO_TRY(co_await look_at_once(place)));
-    // Others may have changed a name while the last one was looked at.
-    const auto is_as_looked_at = [this](const Place& at, const There& what) {
-      const auto& names = overlay().find(at.folder)->names;
-      const auto changed = names.find(at.name);
-      return changed == names.end() || changed->second.inode == what.inode;
-    };
-    bool is_still = base_.version == version;
+    const std::uint64_t rebased = rebased_;
+    const Result<std::vector<There>> looked = co_await look_at_each(places);
+    if (rebased_ != rebased) continue;
+    const std::vector<There> there = CO_TRY(Result<std::vector<There>>(looked));
+    bool is_still = true;
     for (std::size_t at = 0; is_still && at < places.size(); ++at) {
-      is_still = overlay().find(places[at].folder) != nullptr &&
-                 (there[at].inode == 0 || overlay().find(there[at].inode) != nullptr) &&
-                 is_as_looked_at(places[at], there[at]);
+      is_still = is_as_looked_at(places[at], there[at]);
     }
     if (is_still) co_return there;
   }
+}
+
+Async<std::vector<BranchFiles::There>> BranchFiles::look_at_each(std::vector<Place> places) {
+  std::vector<There> there;
+  there.reserve(places.size());
+  for (const Place& place : places) there.push_back(CO_TRY(co_await look_at_once(place)));
+  co_return there;
+}
+
+// Others may have changed a name while the last one was looked at.
+bool BranchFiles::is_as_looked_at(const Place& at, const There& what) const {
+  const OverlayNode* const folder = overlay().find(at.folder);
+  if (folder == nullptr) return false;
+  if (what.inode != 0 && overlay().find(what.inode) == nullptr) return false;
+  const auto changed = folder->names.find(at.name);
+  return changed == folder->names.end() || changed->second.inode == what.inode;
 }
 
 Async<BranchFiles::There> BranchFiles::look_at_once(Place at) {
@@ -299,13 +342,16 @@ Async<BranchFiles::There> BranchFiles::look_at_once(Place at) {
   }
   if (there.inode == 0) co_return there;
   if (overlay().find(there.inode) == nullptr) {
+    const std::uint64_t rebased = rebased_;
     const volume::Node node = CO_TRY(co_await node_in_base(there.inode));
-    if (node.links == 1) places_.insert_or_assign(there.inode, at);
+    const bool is_as_it_was = rebased_ == rebased && overlay().find(there.inode) == nullptr;
+    if (node.links == 1 && is_as_it_was) places_.insert_or_assign(there.inode, at);
     CO_TRY(co_await adopt(there.inode));
   }
   const OverlayNode* const node = overlay().find(there.inode);
   if (node == nullptr || !node->is_folder() || node->is_new) co_return there;
-  for (auto& entry : CO_TRY(co_await base_.snapshot->list(there.inode, "", kAllEntries))) {
+  const std::shared_ptr<volume::Snapshot> snapshot = base_.snapshot;
+  for (auto& entry : CO_TRY(co_await snapshot->list(there.inode, "", kAllEntries))) {
     there.base_names.push_back(std::move(entry.name));
   }
   co_return there;
@@ -366,6 +412,9 @@ Async<FileFound> BranchFiles::link(RequestId request, Inode inode, Place at) {
     co_return refused(Refusal::kNoSecondName, "a folder can have no second name");
   }
   if (!node.has_name()) co_return no_entry(at.name);
+  if (node.places.size() >= kNamesMax) {
+    co_return refused(Refusal::kTooManyNames, "a file has as many names as it may have");
+  }
   if (there[0].inode != 0) {
     co_return refused(Refusal::kExists, "there is a '" + at.name + "' already");
   }

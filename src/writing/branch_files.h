@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "async/async.h"
@@ -61,12 +62,15 @@ class BranchFiles {
   using Clock = std::function<Moment()>;
 
   static constexpr std::size_t kNameBytesMax = 255;
+  static constexpr std::size_t kNamesMax = 1'024;  // Of a file: all are in one record.
   static constexpr std::uint64_t kFileBytesMax = (std::uint64_t{1} << 63) - 1;
 
   BranchFiles(Branch& branch, BranchBase base, Clock clock);
 
   // The branch is over another version from now on: Published was told in this turn, or will be.
   void rebase(BranchBase base);
+  // The base of a life before, of which an open file without a name has bytes.
+  void add_earlier(BranchBase base) { earlier_.insert(earlier_.begin(), std::move(base)); }
 
   // --- Looking. kNoEntry for a node that nobody has.
   Async<FileAttributes> attributes(Inode inode);
@@ -129,13 +133,19 @@ class BranchFiles {
   void add_changed(const OverlayNode& folder, const std::string& after, const Part& part,
                    std::map<std::string, volume::Name>& merged) const;
   Async<std::string> read_once(Inode file, std::uint64_t offset, std::uint64_t length);
+  // `version`: empty for the base of now.
+  Async<std::string> read_base(std::string version, Inode file, std::uint64_t offset,
+                               std::uint64_t length);
+  Async<Adopt> adopt_of(Inode inode);
   // The node is in the overlay afterwards, with all folders above it.
   Async<void> adopt(Inode inode);
   Async<std::vector<Place>> places_of(Inode inode, const volume::Node& node);
   // What is at these names, all in the overlay, with their folders: nothing has changed since when
   // it returns.
   Async<std::vector<There>> look_at(std::vector<Place> places);
+  Async<std::vector<There>> look_at_each(std::vector<Place> places);
   Async<There> look_at_once(Place at);
+  bool is_as_looked_at(const Place& at, const There& what) const;
   Async<std::optional<Inode>> name_in_base(Place at);
   Async<volume::Node> node_in_base(Inode inode);
   bool is_empty(const There& folder) const;
@@ -147,7 +157,8 @@ class BranchFiles {
 
   Branch& branch_;
   BranchBase base_;
-  std::map<std::string, BranchBase> earlier_;  // Bases before, by their versions.
+  std::uint64_t rebased_ = 0;        // How often: one version may have several manifests.
+  std::vector<BranchBase> earlier_;  // Bases before, the last one last.
   const Clock clock_;
   std::unordered_map<Inode, Place> places_;  // Of nodes with one name, as they were met.
   Inode last_inode_ = 0;

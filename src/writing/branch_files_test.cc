@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +53,7 @@ int errno_of(const Error& error) {
     case Refusal::kBadName: return EINVAL;
     case Refusal::kNameTooLong: return ENAMETOOLONG;
     case Refusal::kTooLong: return EFBIG;
+    case Refusal::kTooManyNames: return EMLINK;
     case Refusal::kNoSecondName: return EPERM;
   }
   ADD_FAILURE() << error.to_string();
@@ -93,6 +95,10 @@ class BranchByPaths {
     Publisher publisher(*data_.loop(), data_.volume(), *branch_);
     MUST(data_.try_run(publisher.begin_anew()));
   }
+
+  // The next time that bytes of the base are read.
+  void while_base_is_read(std::function<Async<void>()> busy) { busy_ = std::move(busy); }
+  Async<void> begin_anew_soon() { return branch_->begin_anew(""); }
 
   BranchFiles& files() { return *files_; }
   // Committed, in the root.
@@ -167,6 +173,7 @@ class BranchByPaths {
   }
   Async<std::string> read_base(std::shared_ptr<volume::Snapshot> snapshot, Inode file,
                                std::uint64_t offset, std::uint64_t length) {
+    if (const auto busy = std::exchange(busy_, nullptr)) CO_TRY(co_await busy());
     const volume::Node node = CO_TRY(co_await snapshot->node(file));
     if (offset >= node.size) co_return std::string();
     const auto extents = CO_TRY(co_await snapshot->extents(file, node));
@@ -201,6 +208,7 @@ class BranchByPaths {
   std::unique_ptr<Branch> branch_;
   std::optional<BranchFiles> files_;
   std::int64_t time_ = 1'000;
+  std::function<Async<void>()> busy_;
 };
 
 // The same calls to this machine's kernel.
@@ -434,6 +442,54 @@ TEST_F(BranchFilesTest, AFileThatIsOpenKeepsItsBytesWhenItsNameIsPublishedAway) 
   EXPECT_EQ(MUST(branch.run(branch.files().read(made, 1, 100))), "ytes");
   MUST(branch.files().forget(made));
   EXPECT_FALSE(branch.run(branch.files().attributes(made)).ok());
+}
+
+// What was in memory alone is written to the new segment, and an old place reads as zeros.
+TEST_F(BranchFilesTest, AReadBesideACheckpointHasWhatWasWritten) {
+  BranchByPaths branch(data_);
+  const Inode made = branch.make_file("a", "bytes");
+  branch.publish();
+  MUST(branch.run(branch.files().write(made, 5, " and more")));
+  branch.while_base_is_read([&branch] { return branch.begin_anew_soon(); });
+  EXPECT_EQ(MUST(branch.run(branch.files().read(made, 0, 100))), "bytes and more");
+}
+
+TEST_F(BranchFilesTest, ANodeThatIsPublishedUnderALookIsTheOneThatIsFound) {
+  BranchByPaths branch(data_);
+  const Inode first = branch.make_file("a", "same");
+  branch.publish();
+  const Inode second = branch.make_file("b", "same");
+  const Place a{volume::kRootInode, "a"};
+  const Place b{volume::kRootInode, "b"};
+  MUST(branch.run(branch.files().rename({}, b, a, BranchFiles::RenameMode::kReplace)));
+  branch.publish();  // The same tree, and so the same version.
+  EXPECT_NE(first, second);
+  EXPECT_EQ(MUST(branch.run(branch.files().look_up(a.folder, a.name)))->inode, second);
+  EXPECT_EQ(MUST(branch.run(branch.files().read(first, 0, 100))), "same") << "it is open";
+  EXPECT_EQ(MUST(branch.run(branch.files().read(second, 0, 100))), "same");
+}
+
+TEST_F(BranchFilesTest, WhoseBytesAreOfAVersionThatNobodyHasIsAnErrorAndNoMore) {
+  BranchByPaths branch(data_);
+  const Inode made = branch.make_file("a", "bytes");
+  branch.publish();
+  MUST(branch.run(branch.files().remove({}, {volume::kRootInode, "a"}, NodeKind::kFile)));
+  branch.publish();
+  branch.reopen();
+  EXPECT_EQ(branch.run(branch.files().read(made, 0, 100)).error().code, Errc::kNotFound);
+}
+
+TEST_F(BranchFilesTest, AFileHasAsManyNamesAsARecordHasRoomFor) {
+  BranchByPaths branch(data_);
+  const Inode made = branch.make_file("a", "");
+  for (std::size_t count = 1; count < BranchFiles::kNamesMax; ++count) {
+    const std::string name = std::string(250, 'n') + std::to_string(count);
+    MUST(branch.run(branch.files().link({}, made, {volume::kRootInode, name})));
+  }
+  EXPECT_EQ(branch.outcome(branch.files().link({}, made, {volume::kRootInode, "one more"})),
+            EMLINK);
+  branch.begin_anew();
+  EXPECT_EQ(MUST(branch.run(branch.files().attributes(made))).links, BranchFiles::kNamesMax);
 }
 
 TEST_F(BranchFilesTest, NamesThatCanBeNoneAreRefused) {

@@ -77,9 +77,7 @@ Async<void> Publisher::append_published(std::uint64_t barrier, volume::Manifest 
 Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
   const std::uint64_t number = branch_.overlay().frozen()->number;
   fenced_ = 0;
-  Result<Stored> stored = co_await store_contents_of_newest();
-  Result<volume::Manifest> made =
-      stored.ok() ? co_await put_version(*std::move(stored), std::move(message)) : stored.error();
+  Result<volume::Manifest> made = co_await put_version(std::move(message));
   if (!made.ok()) {
     made = (co_await volume_.explain(made.error(), [this] { return in_use(); })).error();
   }
@@ -127,7 +125,7 @@ Async<Publisher::Stored> Publisher::store_contents() {
   }
   packs_ = nullptr;
   CO_TRY(std::move(done));
-  co_return Stored{packs.take_new(), packs.stored()};
+  co_return Stored{base.manifest(), packs.take_new(), packs.stored()};
 }
 
 Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) {
@@ -146,16 +144,23 @@ Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) 
 }
 
 // A tag, or a list of garbage, swaps the head as well. Pages are put anew for each try, since gc
-// may have taken those before for nobody's.
-Async<volume::Manifest> Publisher::put_version(Stored stored, std::string message) {
+// may have taken those before for nobody's; and files, where gc has packed the base anew: what was
+// kept of it may be gone, and no list of garbage asks a session that it passes over.
+Async<volume::Manifest> Publisher::put_version(std::string message) {
   const std::string before = *branch_.overlay().base();
-  const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
+  Stored stored = CO_TRY(co_await store_contents_of_newest());
   for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
     const std::int64_t generation = volume_.head().generation;
     Result<volume::Snapshot> base = co_await volume_.snapshot("latest");
     if (base.ok() && base->manifest().version != before) {
       co_return co_await come_through(before);
     }
+    if (base.ok() && base->manifest() != stored.base) {
+      contents_.clear();
+      stored = CO_TRY(co_await store_contents_of_newest());
+      continue;
+    }
+    const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
     const Result<volume::Manifest> put =
         base.ok() ? co_await put_index(*base, edit, stored, message) : base.error();
     if (!put.ok() && CO_TRY(co_await is_over_another(put.error(), generation))) continue;

@@ -53,6 +53,7 @@ class Publisher {
  private:
   // What a version has beside its index.
   struct Stored {
+    volume::Manifest base;  // What is kept of it is as it is there.
     volume::NewChunks chunks;
     std::int64_t packed = 0;  // Bytes of packs.
   };
@@ -65,7 +66,7 @@ class Publisher {
   Async<Stored> store_contents();
   Async<bool> is_over_another(Error error, std::int64_t generation);
   Async<void> store_files(volume::Snapshot& base, ContentStore& store);
-  Async<volume::Manifest> put_version(Stored stored, std::string message);
+  Async<volume::Manifest> put_version(std::string message);
   Async<volume::Manifest> put_index(volume::Snapshot& base, const volume::InodeEdit& edit,
                                     const Stored& stored, std::string message);
   Async<void> tell_publishing(const std::string& before, const std::string& version);

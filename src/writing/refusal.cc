@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kField = "errno";
 
 // By the numbers of Refusal.
-constexpr std::array<std::string_view, 11> kNames{"",
+constexpr std::array<std::string_view, 12> kNames{"",
                                                   "ENOENT",
                                                   "EEXIST",
                                                   "ENOTDIR",
@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 11> kNames{"",
                                                   "ENAMETOOLONG",
                                                   "EINVAL (a name)",
                                                   "EFBIG",
+                                                  "EMLINK",
                                                   "EPERM"};
 
 }  // namespace

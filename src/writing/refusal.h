@@ -20,6 +20,7 @@ enum class Refusal : std::uint8_t {
   kNameTooLong,   // ENAMETOOLONG
   kBadName,       // EINVAL
   kTooLong,       // EFBIG
+  kTooManyNames,  // EMLINK
   kNoSecondName,  // EPERM: a folder can have no second name.
 };
 

@@ -64,7 +64,9 @@ class LogDisk::View final : public LogFiles {
   }
   Result<std::string> read_part(std::uint64_t number, std::uint64_t place,
                                 std::size_t length) const override {
-    return disk_.segments_.at(number).now.substr(place, length);
+    const auto found = disk_.segments_.find(number);
+    if (found == disk_.segments_.end()) return Error(Errc::kNotFound, "there is no such segment");
+    return found->second.now.substr(place, length);
   }
   Result<void> retire(std::uint64_t number) override {
     if (!disk_.segments_.contains(number)) return {};
