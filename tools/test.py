@@ -57,7 +57,8 @@ NOTHING_NEW_FOR_ASAN = [
     "Pruner.ToldAgainJudgesTheSame", "Plan.EqualsItsDefinitionOnRandomClusters",
     "OneJudgement.AFileAndASubmissionAreRefusedForTheSame", "MetricsFileTest.AFileOfAnySizeComesInPieces",
     "Search/EverySampler.ToldEverythingAgainSuggestsTheSame/*", "DiskCacheTest.HasNeverMoreThanItMay",
-    "OverlayModelTest.*", "WriteLogTest.ACheckpointIsWholeOrNone",
+    "OverlayModelTest.*", "WriteLogTest.ACheckpointIsWholeOrNone", "BranchSchedule.KeepsItsPromises",
+    "FilesSchedule.KeepsItsPromises", "BranchFilesTest.AreAsAFolderOfThisMachineUnderTheSameCalls",
 ]
 
 
