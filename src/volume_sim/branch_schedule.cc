@@ -59,10 +59,7 @@ class BranchSchedule {
       world_.oracle().is_dead(life_->number());
       life_.reset();
     }
-    std::erase_if(others_, [this](const auto& process) {
-      if (process->has_ended()) world_.oracle().is_dead(process->number());
-      return process->has_ended();
-    });
+    world_.drop_ended(others_);
   }
 
   void begin_life() {
@@ -132,10 +129,7 @@ class BranchSchedule {
     world_.faults() = {};
     kill(BranchTruth::Loss::kProcess);
     life_.reset();
-    for (const auto& process : others_) {
-      if (!process->has_ended()) world_.kill(*process);
-    }
-    others_.clear();
+    world_.kill_all(others_);
     writer_.disk().heal();
     if (!world_.violation().empty()) return;
     world_.wait(Duration::seconds(300));

@@ -259,10 +259,7 @@ class FilesSchedule {
     process->start(live(*process));
     while (!process->has_ended()) step();
     world_.oracle().is_dead(process->number());
-    for (const auto& other : others_) {
-      if (!other->has_ended()) world_.kill(*other);
-    }
-    others_.clear();
+    world_.kill_all(others_);
     world_.faults() = {};
     world_.settle();
     outcome_.violation = world_.violation();
@@ -273,10 +270,7 @@ class FilesSchedule {
  private:
   void step() {
     world_.agenda().step();
-    std::erase_if(others_, [this](const auto& process) {
-      if (process->has_ended()) world_.oracle().is_dead(process->number());
-      return process->has_ended();
-    });
+    world_.drop_ended(others_);
   }
 
   Async<void> live(Process& process) {

@@ -53,10 +53,7 @@ class Schedule {
     world_.agenda().at(end, [] {});
     while (world_.agenda().now() < end && world_.violation().empty()) step();
     world_.faults() = {};
-    for (const auto& process : processes_) {
-      if (!process->has_ended()) world_.kill(*process);
-    }
-    processes_.clear();
+    world_.kill_all(processes_);
     world_.settle();
     outcome_.violation = world_.violation();
     outcome_.hash = world_.hash();
@@ -73,10 +70,7 @@ class Schedule {
 
   void step() {
     world_.agenda().step();
-    std::erase_if(processes_, [this](const auto& process) {
-      if (process->has_ended()) world_.oracle().is_dead(process->number());
-      return process->has_ended();
-    });
+    world_.drop_ended(processes_);
   }
 
   void plan_processes(Time end) {

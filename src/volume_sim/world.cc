@@ -165,6 +165,20 @@ void World::on_each_volume(const Work& work) {
   }
 }
 
+void World::drop_ended(Processes& processes) {
+  std::erase_if(processes, [this](const auto& process) {
+    if (process->has_ended()) oracle_.is_dead(process->number());
+    return process->has_ended();
+  });
+}
+
+void World::kill_all(Processes& processes) {
+  for (const auto& process : processes) {
+    if (!process->has_ended()) kill(*process);
+  }
+  processes.clear();
+}
+
 void World::wait(Duration length) {
   bool there = false;
   agenda_.after(length, [&there] { there = true; });

@@ -48,6 +48,11 @@ class World {
   void run_alone(const Work& work) { run_alone_on(volumes_.front(), work); }
   void run_alone_on(const std::string& volume, const Work& work);
   void kill(Process& process);
+  using Processes = std::vector<std::unique_ptr<Process>>;
+  // Those that have ended are no more.
+  void drop_ended(Processes& processes);
+  // None is left.
+  void kill_all(Processes& processes);
   void wait(Duration length);
 
   // How bad the network is, by chance.
