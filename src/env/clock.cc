@@ -9,11 +9,15 @@
 namespace runnel::env {
 namespace {
 
-std::int64_t millis_of(clockid_t id) {
+constexpr std::int64_t kNanosOfMilli = 1'000'000;
+
+std::int64_t nanos_of(clockid_t id) {
   timespec now{};
   CHECK(clock_gettime(id, &now) == 0, "Linux has the realtime and the boottime clock");
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  return std::int64_t{now.tv_sec} * 1000 * kNanosOfMilli + now.tv_nsec;
 }
+
+std::int64_t millis_of(clockid_t id) { return nanos_of(id) / kNanosOfMilli; }
 
 class RealClock final : public Clock {
  public:
@@ -25,6 +29,8 @@ class RealClock final : public Clock {
 };
 
 }  // namespace
+
+std::int64_t real_wall_nanos() { return nanos_of(CLOCK_REALTIME); }
 
 Clock& real_clock() {
   static RealClock clock;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "base/units.h"
 
 namespace runnel::env {
@@ -15,6 +17,9 @@ class Clock {
   virtual Time wall() const = 0;
   virtual Duration boot() const = 0;
 };
+
+// Nanoseconds since 1970 by the machine's clock, for the times of files.
+std::int64_t real_wall_nanos();
 
 // The machine's clock. A process-wide constant without state.
 Clock& real_clock();

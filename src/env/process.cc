@@ -237,6 +237,14 @@ bool is_being_killed(std::int64_t thread) {
   return false;
 }
 
+std::int64_t process_of(std::int64_t thread) {
+  constexpr std::string_view kField = "\nTgid:";
+  const Result<std::string> status = read_file("/proc/" + std::to_string(thread) + "/status");
+  const std::size_t at = status.ok() ? status->find(kField) : std::string::npos;
+  if (at == std::string::npos) return 0;
+  return std::strtoll(status->c_str() + at + kField.size(), nullptr, 10);
+}
+
 std::string process_name(std::int64_t pid) {
   const Result<std::string> name = read_file("/proc/" + std::to_string(pid) + "/comm");
   return name.ok() ? name->substr(0, name->find('\n')) : "";

@@ -56,6 +56,9 @@ ProcessState process_state(std::int64_t pid);
 // of one that has ended, or that another user's /proc hides.
 bool is_being_killed(std::int64_t thread);
 
+// The process that a thread is of; 0 for one that has ended, or that another user's /proc hides.
+std::int64_t process_of(std::int64_t thread);
+
 // As ps shows it, at most 15 bytes; empty when it has ended.
 std::string process_name(std::int64_t pid);
 

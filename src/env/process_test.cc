@@ -266,6 +266,19 @@ TEST(IsBeingKilled, NobodyWhoRunsOrIsGone) {
   EXPECT_FALSE(is_being_killed(0));
 }
 
+TEST(ProcessOf, AThreadIsOfItsProcess) {
+  EXPECT_EQ(process_of(::getpid()), ::getpid());
+  std::int64_t thread = 0;
+  std::int64_t process = 0;
+  std::thread([&] {
+    thread = ::gettid();
+    process = process_of(thread);
+  }).join();
+  EXPECT_NE(thread, ::getpid());
+  EXPECT_EQ(process, ::getpid());
+  EXPECT_EQ(process_of(0), 0);
+}
+
 TEST(ProcessStates, AreThoseOfRunningStoppedAndGoneProcesses) {
   const pid_t child = ::fork();
   if (child == 0) {

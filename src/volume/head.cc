@@ -36,6 +36,7 @@ struct StoredHead {
   std::int64_t format = kFormat;
   std::int64_t generation = 0;
   bool gone = false;
+  std::optional<Lease> lease;
   bool made = false;
   std::string manifest;
   std::string manifest_sha256;
@@ -83,6 +84,14 @@ struct Fields<volume::StoredClone> {
 };
 
 template <>
+struct Fields<volume::Lease> {
+  static void visit(auto& visit, auto& lease) {
+    visit("epoch", lease.epoch, Number{.min = 1});
+    visit("session", lease.session);
+  }
+};
+
+template <>
 struct Fields<volume::StoredHead> {
   static void visit(auto& visit, auto& head) {
     visit("bases", head.bases);
@@ -93,6 +102,7 @@ struct Fields<volume::StoredHead> {
     visit("format", head.format, Required());
     visit("generation", head.generation, Required());
     visit("gone", head.gone);
+    visit("lease", head.lease);
     visit("made", head.made);
     visit("manifest", head.manifest);
     visit("manifest_sha256", head.manifest_sha256);
@@ -143,7 +153,10 @@ Result<void> check_features(const json::Value& head) {
   if (features == nullptr || !features->is_list()) return {};
   for (const json::Value& each : features->as_list()) {
     const std::string feature = each.is_text() ? each.as_text() : "";
-    if (feature == kLinkedObjects || feature == kClones || feature == kDeleted) continue;
+    if (feature == kLinkedObjects || feature == kClones || feature == kDeleted ||
+        feature == kLeases) {
+      continue;
+    }
     return Error(Errc::kUnsupported,
                  "this build does not know the feature '" + feature + "' of the volume")
         .with_value(feature)
@@ -167,6 +180,8 @@ Result<void> check_places(const Head& head) {
   for (const auto& [name, clone] : head.clones) {
     if (!model::is_volume_name(name)) return no_head(is_none(name, "volume"));
   }
+  const std::string& holder = head.lease.session;
+  if (!holder.empty() && !number_of(holder).ok()) return no_head(is_none(holder, "session"));
   const bool has_list = !head.condemned.empty();
   if (has_list && !is_object_key(head.condemned, "g/")) {
     return no_head(is_none(head.condemned, "list of garbage"));
@@ -201,6 +216,13 @@ Error was_dropped(const std::string& version) {
       .with_value(version);
 }
 
+Head with_lease(Head head, Lease lease) {
+  const bool is_first = lease.epoch > 0 && !head.has_feature(kLeases);
+  if (is_first) head.features.emplace_back(kLeases);
+  head.lease = std::move(lease);
+  return head;
+}
+
 std::string encode_head(const Head& head) {
   StoredHead record{.bases = head.bases,
                     .collections = head.collections,
@@ -219,6 +241,7 @@ std::string encode_head(const Head& head) {
                     .recent = head.recent,
                     .swept = head.swept,
                     .uuid = head.uuid};
+  if (head.lease.epoch > 0) record.lease = head.lease;
   for (const auto& [name, place] : head.tags) record.tags.push_back({name, place});
   for (const auto& [name, clone] : head.clones) {
     record.clones.push_back({clone.has_chunks, clone.is_made, name, clone.nonce, clone.place});
@@ -256,6 +279,7 @@ Result<Head> decode_head(std::string_view text) {
             .condemned = std::move(record->condemned),
             .swept = record->swept,
             .is_gone = record->gone};
+  if (record->lease) head.lease = *std::move(record->lease);
   for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
   for (StoredClone& clone : record->clones) {
     head.clones.emplace(std::move(clone.name), Clone{std::move(clone.place), std::move(clone.nonce),

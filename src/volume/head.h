@@ -28,10 +28,19 @@ struct Clone {
   friend bool operator==(const Clone&, const Clone&) = default;
 };
 
+// The right to publish versions, which one writer has alone. docs/design/volume_lease.md.
+struct Lease {
+  std::int64_t epoch = 0;  // Counted up by each who takes it.
+  std::string session;     // The name of the holder's, 16 digits; empty: nobody has it.
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
 // The feature of a volume that has files which are objects of other buckets.
 inline constexpr std::string_view kLinkedObjects = "linked-objects";
 // Of one that is a clone, or that was cloned.
 inline constexpr std::string_view kClones = "clones";
+// Of one that somebody has, or had, a lease of.
+inline constexpr std::string_view kLeases = "leases";
 // Of one that is being deleted, or was: nobody reads or writes it.
 inline constexpr std::string_view kDeleted = "deleted";
 
@@ -62,10 +71,11 @@ struct Head {
   std::string promise;                  // the nonce of what was promised for it,
   bool is_made = false;                 // and whether the promise was found to be kept.
   std::map<std::string, Clone> clones;  // Volumes beside it that share its objects, by name.
-  std::int64_t collections = 0;         // The number of the last list of garbage: each has its own.
-  std::string condemned;                // The key of the last one; empty while there is none.
-  bool swept = false;                   // Whether all that it names is deleted.
-  bool is_gone = false;                 // Of a deleted one: nothing is left, and the name is free.
+  Lease lease;
+  std::int64_t collections = 0;  // The number of the last list of garbage: each has its own.
+  std::string condemned;         // The key of the last one; empty while there is none.
+  bool swept = false;            // Whether all that it names is deleted.
+  bool is_gone = false;          // Of a deleted one: nothing is left, and the name is free.
 
   bool has_feature(std::string_view feature) const;
   bool is_deleted() const { return has_feature(kDeleted); }
@@ -81,6 +91,9 @@ struct Head {
 
 // kNotFound: a version that the head has no more.
 Error was_dropped(const std::string& version);
+
+// The head with another lease, whose volume is one that builds refuse which know none.
+Head with_lease(Head head, Lease lease);
 
 // What a head is that is to be swapped: its manifest is left out where it would be too long.
 std::string encode_head(const Head& head);

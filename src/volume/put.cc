@@ -205,6 +205,7 @@ Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
 Async<PutResult> put_from(async::EventLoop& loop, Volume& volume, std::unique_ptr<PutSource> source,
                           PutOptions options, async::StopToken stop) {
   CO_TRY(check_message(options.message));
+  CO_TRY(co_await volume.check_not_leased());
   SessionRecord who = volume.processes().this_one("put");
   who.source = options.source;
   const bool goes_on = CO_TRY(co_await volume.go_on_writing(who));

@@ -18,6 +18,19 @@ bool is_name_of_session(std::string_view name) {
 
 }  // namespace
 
+Async<std::optional<SeenSession>> see_session(object::ObjectStore& store, std::string key,
+                                              async::StopToken stop) {
+  Result<object::Object> object = co_await store.get(key, kSessionBytesMax, stop);
+  const bool is_gone = !object.ok() && object.error().code == Errc::kNotFound;
+  if (is_gone) co_return std::optional<SeenSession>();
+  object::Object there = CO_TRY(std::move(object));
+  SeenSession session{std::move(key), std::move(there.bytes), std::move(there.etag)};
+  if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
+    session.record = *std::move(record);
+  }
+  co_return std::optional(std::move(session));
+}
+
 Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::string prefix,
                                              async::StopToken stop) {
   const std::string folder = prefix + "s/";
@@ -26,15 +39,10 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
     object::ListPage page = CO_TRY(co_await store.list(folder, after, stop));
     for (const object::Listed& each : page.objects) {
       if (!is_name_of_session(std::string_view(each.key).substr(folder.size()))) continue;
-      Result<object::Object> object = co_await store.get(each.key, kSessionBytesMax, stop);
-      if (!object.ok() && object.error().code == Errc::kNotFound) continue;  // It has ended.
-      object::Object there = CO_TRY(std::move(object));
-      SeenSession session{each.key, std::move(there.bytes), std::move(there.etag)};
-      session.is_probe = std::string_view(each.key).substr(folder.size()).starts_with(kProbe);
-      if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
-        session.record = *std::move(record);
-      }
-      seen.push_back(std::move(session));
+      std::optional<SeenSession> session = CO_TRY(co_await see_session(store, each.key, stop));
+      if (!session) continue;  // It has ended.
+      session->is_probe = std::string_view(each.key).substr(folder.size()).starts_with(kProbe);
+      seen.push_back(*std::move(session));
     }
     if (!page.more) co_return seen;
     after = *std::move(page.more);

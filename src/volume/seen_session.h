@@ -24,6 +24,10 @@ struct SeenSession {
 Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::string prefix,
                                              async::StopToken stop);
 
+// One of them, by its key. None: there is none.
+Async<std::optional<SeenSession>> see_session(object::ObjectStore& store, std::string key,
+                                              async::StopToken stop);
+
 // Removes the session of somebody who is taken for dead. First it says so by compare-and-swap:
 // whoever lives after all, or has taken it over since it was seen, keeps it, and nobody takes it
 // over any more. Whether it was removed.

@@ -226,6 +226,7 @@ Async<void> Volume::end_session() {
   if (!session_) co_return {};
   Result<void> ended = co_await session_->end();
   session_.reset();
+  held_lease_.reset();
   co_return ended;
 }
 
@@ -495,10 +496,76 @@ Async<bool> Volume::publish_manifest(Manifest manifest, std::int64_t base, bool 
     CO_TRY(co_await head_->load());
     co_return false;
   }
-  const HeadRegister::Swap swapped =
-      CO_TRY(co_await head_->swap(next_head(manifest, text, key, instead)));
+  if (!instead) CO_TRY(co_await check_lease());
+  if (head().generation != base) co_return false;  // It was looked at anew.
+  Head next = next_head(manifest, text, key, instead);
+  if (!instead && !held_lease_) next = with_lease(std::move(next), {next.lease.epoch, ""});
+  const HeadRegister::Swap swapped = CO_TRY(co_await head_->swap(std::move(next)));
   if (swapped == HeadRegister::Swap::kDone || head().holds(key)) co_return true;
   co_return !instead && CO_TRY(co_await comes_of(manifest.version, base + 1));
+}
+
+std::string Volume::session_name() {
+  const std::string& key = session_->session().key();
+  return key.substr(key.rfind('/') + 1);
+}
+
+Async<std::optional<SeenSession>> Volume::see_session(std::string name) {
+  return volume::see_session(context_.store, prefix_ + "s/" + name, context_.stop);
+}
+
+Error is_leased(const std::string& volume, const SessionRecord& holder) {
+  return Error(Errc::kConflict, "volume '" + volume + "' is written to by the mount in " +
+                                    holder.source + " of " + holder.host + " (process " +
+                                    std::to_string(holder.pid) + ")")
+      .with_value(volume)
+      .with_hint("write there, or end it: runnel volume umount " + holder.source);
+}
+
+Async<void> Volume::check_not_leased() {
+  const std::string holder = head().lease.session;
+  if (holder.empty()) co_return {};
+  const std::optional<SeenSession> seen = CO_TRY(co_await see_session(holder));
+  // A server of a mount may have ended whose next one is about to go on.
+  const bool is_void = !seen || !seen->record || seen->record->kind == kEndedKind;
+  if (is_void) co_return {};
+  Error error = is_leased(name_, *seen->record);
+  const std::string remedy = error.hint;
+  co_return error.with_hint(remedy + "; where that is no more: runnel volume gc " + name_);
+}
+
+// A head that a swap is from has this very lease.
+Async<void> Volume::check_lease() {
+  if (!held_lease_) co_return co_await check_not_leased();
+  if (head().lease == *held_lease_) co_return {};
+  co_return Error(Errc::kConflict, "the lease of volume '" + name_ + "' was taken by somebody else")
+      .with_value(name_)
+      .with_hint("this one was taken for dead; what it has written is kept");
+}
+
+Async<bool> Volume::publish_tagged(Manifest manifest, std::function<std::string()> choose,
+                                   KeysInUse keys) {
+  const std::string key =
+      manifest_key(manifest.version, digits_of(session_->session().nonces().next()));
+  CO_TRY(co_await put_object(key, encode_manifest(manifest)));
+  const Result<std::int64_t> checked = co_await session_->check(std::move(keys));
+  const bool is_gone = !checked.ok() && checked.error().code == Errc::kGone;
+  if (is_gone) {
+    CO_TRY(co_await head_->load());
+    co_return false;
+  }
+  CO_TRY(Result<std::int64_t>(checked));
+  Head next = head();
+  const std::string tag = choose();
+  next.tags[tag] = {manifest.version, key, next.generation + 1};
+  if (next.tags.size() > Head::kTagsMax) {
+    co_return Error(Errc::kFull, "volume '" + name_ + "' has " + std::to_string(Head::kTagsMax) +
+                                     " tags, which is as many as it may have")
+        .with_value(tag)
+        .with_hint("remove one: runnel volume tag " + name_ + " TAG --delete");
+  }
+  const HeadRegister::Swap swapped = CO_TRY(co_await head_->swap(std::move(next)));
+  co_return swapped == HeadRegister::Swap::kDone || head().holds(key);
 }
 
 // Whether the head has the version, which was its generation's, or one that comes of it. By its

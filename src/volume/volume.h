@@ -18,6 +18,7 @@
 #include "volume/processes.h"
 #include "volume/range_reader.h"
 #include "volume/reader_memory.h"
+#include "volume/seen_session.h"
 #include "volume/store_pages.h"
 
 namespace runnel::volume {
@@ -87,6 +88,8 @@ class Volume {
   // A version: "latest", a tag, an id, or the beginning of one id. kNotFound, or kInvalid for a
   // beginning of several. Of an empty volume "latest" is a version without files.
   Async<Snapshot> snapshot(std::string version);
+  // What an empty volume has.
+  Snapshot empty_snapshot();
   // Where it is. kNotFound also for "latest" of an empty volume.
   Result<VersionPlace> place_of(const std::string& version) const;
 
@@ -102,14 +105,30 @@ class Volume {
   Async<Manifest> put_index(const Manifest& base, EditedIndex index, std::int64_t packed,
                             std::string message);
   // Puts a manifest and makes it the newest version, or, `instead`, what the newest one is from
-  // now on. False when the head is another one than `base` says by its generation.
+  // now on. False when the head is another one than `base` says by its generation. kConflict for a
+  // newer version while somebody else has the lease, or it was taken away.
   Async<bool> publish_manifest(Manifest manifest, std::int64_t base, bool instead, KeysInUse keys);
+
+  // The same of a version that is to have a tag and to be the newest for nobody.
+  // `choose`: called for the head that is swapped then.
+  Async<bool> publish_tagged(Manifest manifest, std::function<std::string()> choose,
+                             KeysInUse keys);
 
   Async<Manifest> manifest_at(VersionPlace place);
   // The one that a session pins. None when it is no more.
   Async<std::optional<Manifest>> pinned_manifest(std::string key);
   // As HeadRegister::swap().
   Async<HeadRegister::Swap> swap_head(Head next) { return head_->swap(std::move(next)); }
+  // For lease.h: the lease that this volume's session has, so that it alone publishes versions.
+  void hold_lease(Lease lease) { held_lease_ = std::move(lease); }
+  void drop_lease() { held_lease_.reset(); }
+  const std::optional<Lease>& held_lease() const { return held_lease_; }
+  // The session's, as a lease names it.
+  std::string session_name();
+  // One that a lease names; none: it has ended.
+  Async<std::optional<SeenSession>> see_session(std::string name);
+  // Whether somebody else has the lease, as far as one look tells: then kConflict, naming it.
+  Async<void> check_not_leased();
   // When it returns, a swap of the head that had no answer was done, or never will be.
   Async<void> fence();
   // Changes the head's lists of versions by what `change` makes of them, as often as somebody else
@@ -142,7 +161,6 @@ class Volume {
   // To be called of a clone once its head is known.
   Async<void> open_clone();
   Result<void> read_from_bases();
-  Snapshot empty_snapshot();
   Async<Manifest> read_manifest(VersionPlace place);
   Async<bool> find_pinned(VersionPlace place, std::optional<Manifest>& into);
   // `text`: of the manifest, where it is known.
@@ -161,6 +179,7 @@ class Volume {
   Head next_head(const Manifest& manifest, const std::string& text, const std::string& key,
                  bool instead);
   Async<void> tell_of_links(const Edit& edit);
+  Async<void> check_lease();
   Async<bool> comes_of(std::string version, std::int64_t generation);
 
   VolumeContext context_;
@@ -170,8 +189,12 @@ class Volume {
   std::unique_ptr<StorePages> pages_;
   std::unique_ptr<HeadRegister> head_;
   std::optional<HeldSession> session_;
+  std::optional<Lease> held_lease_;
   std::optional<std::pair<std::string, Manifest>> last_manifest_;  // That was read, by its key.
 };
+
+// kConflict: this writer has the lease of the volume.
+Error is_leased(const std::string& volume, const SessionRecord& holder);
 
 // A name of a volume: 1 to 63 of a-z 0-9 - _ ., beginning with a letter or digit.
 Result<void> check_volume_name(std::string_view name);

@@ -113,4 +113,22 @@ class StoreWithAReader final : public object::ForwardingStore {
   std::function<Async<void>()> work_;
 };
 
+// Keys that have expired, from the moment on that it is told: nothing can be put.
+class RefusingStore final : public object::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (refuses) {
+      ++refused;
+      co_return Error(Errc::kDenied, "the keys have expired");
+    }
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+
+  bool refuses = false;
+  int refused = 0;
+};
+
 }  // namespace runnel::volume::testing
