@@ -12,6 +12,7 @@
 #include "volume_sim/branch_schedule.h"
 #include "volume_sim/cache_schedule.h"
 #include "volume_sim/files_schedule.h"
+#include "volume_sim/lease_schedule.h"
 #include "volume_sim/schedule.h"
 
 namespace {
@@ -19,10 +20,12 @@ namespace {
 using runnel::volume_sim::BranchOutcome;
 using runnel::volume_sim::CacheOutcome;
 using runnel::volume_sim::FilesOutcome;
+using runnel::volume_sim::LeaseOutcome;
 using runnel::volume_sim::Outcome;
 using runnel::volume_sim::run_branch_schedule;
 using runnel::volume_sim::run_cache_schedule;
 using runnel::volume_sim::run_files_schedule;
+using runnel::volume_sim::run_lease_schedule;
 using runnel::volume_sim::run_schedule;
 
 constexpr const char* kUsage =
@@ -32,6 +35,7 @@ constexpr const char* kUsage =
 constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten times as long.
 constexpr std::uint64_t kBranchEvery = 4;
 constexpr std::uint64_t kFilesEvery = 8;
+constexpr std::uint64_t kLeaseEvery = 4;
 
 struct Options {
   std::uint64_t schedules = 2'000;
@@ -83,6 +87,7 @@ bool is_broken(const std::string& violation, std::uint64_t seed) {
 bool has_cache(std::uint64_t seed) { return seed / 2 % kCacheEvery == 0; }
 bool has_branch(std::uint64_t seed) { return seed / 2 % kBranchEvery == 1; }
 bool has_files(std::uint64_t seed) { return seed / 2 % kFilesEvery == 2; }
+bool has_lease(std::uint64_t seed) { return seed / 2 % kLeaseEvery == 3; }
 
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
@@ -92,6 +97,7 @@ int run_share(const Options& options, std::uint64_t job) {
   std::int64_t lives = 0;   // of which so many were killed.
   BranchOutcome branches;
   FilesOutcome files;
+  LeaseOutcome leases;
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
@@ -121,6 +127,15 @@ int run_share(const Options& options, std::uint64_t job) {
       files.refused += some.refused;
       files.publishes += some.publishes;
     }
+    if (has_lease(seed)) {
+      const LeaseOutcome some = run_lease_schedule(seed, false);
+      if (is_broken(some.violation, seed)) return 1;
+      leases.files += some.files;
+      leases.leases += some.leases;
+      leases.refused += some.refused;
+      leases.lost += some.lost;
+      leases.recovered += some.recovered;
+    }
     all.publishes += one.publishes;
     all.collections += one.collections;
     all.kills += one.kills;
@@ -147,6 +162,12 @@ int run_share(const Options& options, std::uint64_t job) {
       static_cast<long long>(branches.lost), static_cast<long long>(branches.failures),
       static_cast<long long>(files.calls), static_cast<long long>(files.refused),
       static_cast<long long>(files.publishes));
+  std::printf(
+      "leases: %lld mounts had one, %lld were refused, %lld lost it, %lld versions were recovered; "
+      "%lld files\n",
+      static_cast<long long>(leases.leases), static_cast<long long>(leases.refused),
+      static_cast<long long>(leases.lost), static_cast<long long>(leases.recovered),
+      static_cast<long long>(leases.files));
   return 0;
 }
 
@@ -165,6 +186,9 @@ int main(int argc, char** argv) {
     }
     if (violation.empty() && has_files(options.first)) {
       violation = run_files_schedule(options.first, true).violation;
+    }
+    if (violation.empty() && has_lease(options.first)) {
+      violation = run_lease_schedule(options.first, true).violation;
     }
     std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
                 violation.empty() ? "no violation" : ("VIOLATION " + violation).c_str());

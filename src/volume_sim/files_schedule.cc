@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "async/gate.h"
-#include "volume/chunk_read.h"
 #include "volume/kept_session.h"
 #include "volume_sim/expected.h"
 #include "volume_sim/work.h"
@@ -17,6 +16,7 @@
 #include "writing/branch_files.h"
 #include "writing/publisher.h"
 #include "writing/testing/log_disk.h"
+#include "writing/testing/snapshot_base.h"
 
 namespace runnel::volume_sim {
 namespace {
@@ -26,30 +26,11 @@ using volume::NodeKind;
 using writing::BranchFiles;
 using writing::Place;
 using writing::Refusal;
+using writing::testing::base_of;
 
 constexpr int kPrograms = 3;
 constexpr int kCallsOfAProgram = 120;
 constexpr std::size_t kFileMax = 3'000;
-
-Async<std::string> read_base(volume::Volume& volume, std::shared_ptr<volume::Snapshot> snapshot,
-                             Inode file, std::uint64_t offset, std::uint64_t length) {
-  const volume::Node node = CO_TRY(co_await snapshot->node(file));
-  if (offset >= node.size) co_return std::string();
-  const auto extents = CO_TRY(co_await snapshot->extents(file, node));
-  co_return co_await volume::read_bytes(volume.ranges(), extents, offset,
-                                        std::min(length, node.size - offset), {});
-}
-
-writing::BranchBase base_of(volume::Volume& volume, const volume::Manifest& manifest) {
-  writing::BranchBase base;
-  base.version = manifest.version;
-  base.snapshot = std::make_shared<volume::Snapshot>(volume.pages(), manifest);
-  base.read = [&volume, snapshot = base.snapshot](Inode file, std::uint64_t offset,
-                                                  std::uint64_t length) {
-    return read_base(volume, snapshot, file, offset, length);
-  };
-  return base;
-}
 
 // Names in the root that programs make as locks, and which of them has each.
 using Locks = std::map<std::string, std::string>;

@@ -103,7 +103,7 @@ bool Oracle::may_stay(const std::string& key) {
 void Oracle::changes(const Bucket::Change& change) {
   if (change.after == nullptr) return check_removal(change);
   const std::string kind = below(change.key);
-  if (kind == "head") check_head(volume_of(change.key), *change.after->bytes);
+  if (kind == "head") check_head(volume_of(change.key), *change.after->bytes, change.process);
   if (kind.starts_with("s/")) check_session(change);
 }
 
@@ -126,7 +126,7 @@ void Oracle::check_session(const Bucket::Change& change) {
   ++resumptions_;
 }
 
-void Oracle::check_head(const std::string& volume, const std::string& text) {
+void Oracle::check_head(const std::string& volume, const std::string& text, std::uint64_t process) {
   const volume::Head next = MUST(volume::decode_head(text));
   const volume::Head last = head_of(volume) == nullptr ? volume::Head() : *head_of(volume);
   const bool is_successor = last.uuid == next.uuid;
@@ -134,6 +134,7 @@ void Oracle::check_head(const std::string& volume, const std::string& text) {
   if (!has_place) return found_wrong("2: the head of " + volume + " is another volume's");
   made_.insert(next.uuid);
   if (is_successor) check_successor(volume, last, next);
+  if (is_successor) check_lease(volume, last, next, process);
   const bool is_clone = !is_successor && next.newest() != nullptr;
   if (is_clone) versions_.insert(version_of(next.uuid, next.newest()->version));
   heads_[volume] = next;
@@ -147,6 +148,23 @@ void Oracle::check_head(const std::string& volume, const std::string& text) {
     check_versions(name);
   }
   if (is_successor && next.collections != last.collections) check_list(volume, last, next);
+}
+
+void Oracle::check_lease(const std::string& volume, const volume::Head& last,
+                         const volume::Head& next, std::uint64_t process) {
+  const std::string key = volume + "/s/" + last.lease.session;
+  const auto owner = owners_.find(key);
+  const bool is_held = !last.lease.session.empty() && bucket_.find(key) != nullptr &&
+                       !ended_.contains(key) && owner != owners_.end() &&
+                       !dead_.contains(owner->second);
+  if (!is_held || owner->second == process) return;
+  const auto version_of_newest = [](const volume::Head& head) {
+    return head.newest() == nullptr ? "" : head.newest()->version;
+  };
+  if (version_of_newest(last) != version_of_newest(next)) {
+    found_wrong("7: a version is published beside the holder of the lease");
+  }
+  if (last.lease != next.lease) found_wrong("7: a lease is taken from its holder");
 }
 
 void Oracle::check_successor(const std::string& volume, const volume::Head& last,

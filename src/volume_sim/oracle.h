@@ -29,7 +29,9 @@ namespace runnel::volume_sim {
 //      not after that was said;
 //   5. a version has the same files whoever reads it, whenever, in whatever volume;
 //   6. a session that a list of garbage has passed over is alive in no later one before it has
-//      looked.
+//      looked;
+//   7. while the holder of the lease lives nobody else publishes a version, and nobody takes the
+//      lease from it.
 // It sees the bucket and what processes have been told, never what they think. Keys are whole.
 //
 // Threads: one.
@@ -80,9 +82,11 @@ class Oracle {
     bool with_chunks = false;
   };
 
-  void check_head(const std::string& volume, const std::string& text);
+  void check_head(const std::string& volume, const std::string& text, std::uint64_t process);
   void check_successor(const std::string& volume, const volume::Head& last,
                        const volume::Head& next);
+  void check_lease(const std::string& volume, const volume::Head& last, const volume::Head& next,
+                   std::uint64_t process);
   // `last`: the head before the one that is known by now.
   void check_promises(const std::string& volume, const volume::Head& last);
   void check_versions(const std::string& volume);

@@ -36,9 +36,10 @@ class OracleTest : public ::testing::Test {
         before == nullptr ? object::Condition::absent() : object::Condition::matches(before->etag);
     MUST(bucket_.put(process, key, object::make_body(std::move(bytes)), condition));
   }
-  void put_head(const std::string& volume, volume::Head& head) {
+  void put_head(const std::string& volume, volume::Head& head) { put_head_by(1, volume, head); }
+  void put_head_by(std::uint64_t process, const std::string& volume, volume::Head& head) {
     ++head.generation;
-    put(volume + "/head", encode_head(head));
+    put_by(process, volume + "/head", encode_head(head));
   }
 
   void put_session(std::uint64_t process, const std::string& kind) {
@@ -77,6 +78,35 @@ TEST_F(OracleTest, APromiseGoesWithItsClone) {
   EXPECT_EQ(oracle_.violation(), "");
   EXPECT_EQ(oracle_.deletions(), 1);
   oracle_.told_deleted(mine_.uuid);
+  EXPECT_EQ(oracle_.violation(), "");
+}
+
+TEST_F(OracleTest, NobodyPublishesBesideTheHolderOfTheLease) {
+  put_session(1, "mount");
+  data_ = with_lease(data_, {1, kSession.substr(kSession.rfind('/') + 1)});
+  put_head("data", data_);
+  EXPECT_EQ(oracle_.violation(), "");
+  data_.recent = {kPlace};
+  put_head_by(2, "data", data_);
+  EXPECT_EQ(oracle_.violation(), "7: a version is published beside the holder of the lease");
+}
+
+TEST_F(OracleTest, ALeaseIsTakenFromNobodyWhoLives) {
+  put_session(1, "mount");
+  data_ = with_lease(data_, {1, kSession.substr(kSession.rfind('/') + 1)});
+  put_head("data", data_);
+  data_ = with_lease(data_, {2, "fedcba9876543210"});
+  put_head_by(2, "data", data_);
+  EXPECT_EQ(oracle_.violation(), "7: a lease is taken from its holder");
+}
+
+TEST_F(OracleTest, ALeaseIsTakenFromTheDead) {
+  put_session(1, "mount");
+  data_ = with_lease(data_, {1, kSession.substr(kSession.rfind('/') + 1)});
+  put_head("data", data_);
+  oracle_.is_dead(1);
+  data_ = with_lease(data_, {2, "fedcba9876543210"});
+  put_head_by(2, "data", data_);
   EXPECT_EQ(oracle_.violation(), "");
 }
 

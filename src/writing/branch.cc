@@ -40,4 +40,39 @@ Async<void> Branch::begin_anew(std::string published) {
   co_return co_await log_->remove_unused(overlay_.files());
 }
 
+Async<void> Branch::begin_over(std::string base) {
+  CHECK(!overlay_.frozen(), "a branch begins over in the midst of a publish");
+  const auto checkpoint = [this, &base] {
+    ++begun_anew_;
+    overlay_ = Overlay();
+    return std::vector<Record>{{.request = {}, .change = Based{base}}};
+  };
+  CO_TRY(co_await log_->begin_anew(
+      checkpoint, [this](const LoggedRecord& logged) { return overlay_.apply(logged); }));
+  co_return co_await log_->remove_unused({});
+}
+
+Result<void> Branch::commit_all() {
+  std::vector<Change> commits;
+  for (const auto& [inode, node] : overlay_.nodes()) {
+    const bool is_written = node->content.has_uncommitted() || !node->content.is_committed();
+    if (node->has_name() && node->is_file() && is_written) commits.emplace_back(Commit{inode});
+  }
+  return change_each(std::move(commits));
+}
+
+Result<void> Branch::close_all() {
+  std::vector<Change> ends;
+  for (const auto& [inode, node] : overlay_.nodes()) {
+    if (!node->has_name() && !node->is_closed) ends.emplace_back(Closed{inode});
+  }
+  TRY(change_each(std::move(ends)));
+  return commit_all();
+}
+
+Result<void> Branch::change_each(std::vector<Change> changes) {
+  for (Change& each : changes) TRY(change({.request = {}, .change = std::move(each)}));
+  return {};
+}
+
 }  // namespace runnel::writing

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "async/async.h"
 #include "async/event_loop.h"
@@ -38,9 +39,15 @@ class Branch {
   // The error of a log that has failed, or kInvalid for what is too long for a record. A change
   // that does not go on from what is there is the caller's defect.
   Result<LoggedRecord> change(Record record);
+  // As WriteLog has it.
+  Async<void> room_for(std::size_t bytes) { return log_->room_for(bytes); }
   Async<void> written(Sequence sequence) { return log_->written(sequence); }
   Async<void> durable(Sequence sequence) { return log_->durable(sequence); }
   Sequence last() const { return log_->last(); }
+  // Whether the log takes no change until begin_anew().
+  bool has_failed() const { return log_->has_failed(); }
+  // Bytes of the log since it began anew: what a publish has, and what was replaced since.
+  std::uint64_t log_bytes() const { return log_->length(); }
   // How often it has begun anew: places of bytes from before may have none any more.
   std::uint64_t begun_anew() const { return begun_anew_; }
   // Bytes that the overlay has in a segment of the log.
@@ -50,11 +57,18 @@ class Branch {
   // and one that has grown is short. What was begun to publish has become this version, or, empty,
   // never will. kFull without room on the disk: then nothing has changed.
   Async<void> begin_anew(std::string published);
+  // The same over another version, without a change: what was changed is dropped.
+  Async<void> begin_over(std::string base);
+  // What was written to any file is what a version gets.
+  Result<void> commit_all();
+  // The same, since no program has a file open any more: those without a name are gone.
+  Result<void> close_all();
 
   Async<void> stop() { return log_->stop(); }
 
  private:
   Branch() = default;
+  Result<void> change_each(std::vector<Change> changes);
 
   std::unique_ptr<WriteLog> log_;
   Overlay overlay_;

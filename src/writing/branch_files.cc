@@ -16,18 +16,6 @@ using volume::NodeKind;
 
 constexpr std::size_t kAllEntries = std::numeric_limits<std::size_t>::max();
 
-FileAttributes attributes_of(const volume::Node& node) {
-  FileAttributes all;
-  all.kind = node.kind;
-  all.mode = node.mode;
-  all.links = node.links;
-  all.size = node.kind == NodeKind::kLink ? node.target.size() : node.size;
-  all.owner = node.owner;
-  all.group = node.group;
-  all.modified = all.accessed = all.changed = {node.changed, node.changed_nanos};
-  return all;
-}
-
 FileAttributes attributes_of(const OverlayNode& node) {
   FileAttributes all;
   all.kind = node.kind;
@@ -58,6 +46,18 @@ Result<void> check_name(const std::string& name) {
 
 }  // namespace
 
+FileAttributes attributes_of(const volume::Node& node) {
+  FileAttributes all;
+  all.kind = node.kind;
+  all.mode = node.mode;
+  all.links = node.links;
+  all.size = node.kind == NodeKind::kLink ? node.target.size() : node.size;
+  all.owner = node.owner;
+  all.group = node.group;
+  all.modified = all.accessed = all.changed = {node.changed, node.changed_nanos};
+  return all;
+}
+
 BranchFiles::BranchFiles(Branch& branch, BranchBase base, Clock clock)
     : branch_(branch), clock_(std::move(clock)) {
   for (const auto& [inode, node] : overlay().nodes()) last_inode_ = std::max(last_inode_, inode);
@@ -78,8 +78,9 @@ void BranchFiles::rebase(BranchBase base) {
   last_inode_ = std::max(last_inode_, base_.snapshot->manifest().next_inode - 1);
 }
 
-Result<LoggedRecord> BranchFiles::change(RequestId request, Change change) {
-  return branch_.change({.request = request, .change = std::move(change)});
+Result<LoggedRecord> BranchFiles::change(const Asker& asker, Change change) {
+  if (asker.is_wanted && !asker.is_wanted()) return Error(Errc::kCancelled, "nobody waits for it");
+  return branch_.change({.request = asker.request, .change = std::move(change)});
 }
 
 // --- Looking.
@@ -378,35 +379,35 @@ bool BranchFiles::is_below(Inode inode, Inode folder) const {
 
 // --- Changing.
 
-Async<FileFound> BranchFiles::create(RequestId request, Place at, NewNode node) {
+Async<FileFound> BranchFiles::create(Asker asker, Place at, NewNode node) {
   const std::vector<There> there = CO_TRY(co_await look_at({at}));
-  if (const std::optional<Inode> made = overlay().answer_of(request)) {
+  if (const std::optional<Inode> made = overlay().answer_of(asker.request)) {
     co_return FileFound{*made, CO_TRY(co_await attributes(*made))};
   }
   if (there[0].inode != 0) {
     co_return refused(Refusal::kExists, "there is a '" + at.name + "' already");
   }
   const Inode inode = last_inode_ + 1;
-  CO_TRY(change(request, Create{.at = at,
-                                .inode = inode,
-                                .kind = node.kind,
-                                .mode = node.mode,
-                                .owner = node.owner,
-                                .group = node.group,
-                                .target = std::move(node.target),
-                                .when = clock_()}));
+  CO_TRY(change(asker, Create{.at = at,
+                              .inode = inode,
+                              .kind = node.kind,
+                              .mode = node.mode,
+                              .owner = node.owner,
+                              .group = node.group,
+                              .target = std::move(node.target),
+                              .when = clock_()}));
   last_inode_ = inode;
   note_place(inode);
   co_return found(inode);
 }
 
-Async<FileFound> BranchFiles::link(RequestId request, Inode inode, Place at) {
+Async<FileFound> BranchFiles::link(Asker asker, Inode inode, Place at) {
   std::vector<There> there;
   do {  // A publish may let go of it meanwhile.
     CO_TRY(co_await adopt(inode));
     there = CO_TRY(co_await look_at({at}));
   } while (overlay().find(inode) == nullptr);
-  if (overlay().answer_of(request)) co_return found(inode);
+  if (overlay().answer_of(asker.request)) co_return found(inode);
   const OverlayNode& node = *overlay().find(inode);
   if (node.is_folder()) {
     co_return refused(Refusal::kNoSecondName, "a folder can have no second name");
@@ -418,14 +419,14 @@ Async<FileFound> BranchFiles::link(RequestId request, Inode inode, Place at) {
   if (there[0].inode != 0) {
     co_return refused(Refusal::kExists, "there is a '" + at.name + "' already");
   }
-  CO_TRY(change(request, Link{inode, at, clock_()}));
+  CO_TRY(change(asker, Link{inode, at, clock_()}));
   note_place(inode);
   co_return found(inode);
 }
 
-Async<void> BranchFiles::remove(RequestId request, Place at, NodeKind kind) {
+Async<void> BranchFiles::remove(Asker asker, Place at, NodeKind kind) {
   const std::vector<There> there = CO_TRY(co_await look_at({at}));
-  if (overlay().answer_of(request)) co_return {};
+  if (overlay().answer_of(asker.request)) co_return {};
   const Inode inode = there[0].inode;
   if (inode == 0) co_return no_entry(at.name);
   const bool is_folder = overlay().find(inode)->is_folder();
@@ -438,7 +439,7 @@ Async<void> BranchFiles::remove(RequestId request, Place at, NodeKind kind) {
   if (is_folder && !is_empty(there[0])) {
     co_return refused(Refusal::kNotEmpty, "'" + at.name + "' is not empty");
   }
-  CO_TRY(change(request, Unlink{at, inode, clock_()}));
+  CO_TRY(change(asker, Unlink{at, inode, clock_()}));
   note_place(inode);
   co_return {};
 }
@@ -467,26 +468,26 @@ Result<void> BranchFiles::check_rename(const Place& from, const Place& to, const
                    : refused(Refusal::kIsFolder, "'" + to.name + "' is a folder");
 }
 
-Async<void> BranchFiles::rename(RequestId request, Place from, Place to, RenameMode how) {
+Async<void> BranchFiles::rename(Asker asker, Place from, Place to, RenameMode how) {
   const std::vector<There> there = CO_TRY(co_await look_at({from, to}));
-  if (overlay().answer_of(request)) co_return {};
+  if (overlay().answer_of(asker.request)) co_return {};
   const There& moved = there[0];
   const There& replaced = there[1];
   if (moved.inode == 0) co_return no_entry(from.name);
   if (moved.inode == replaced.inode && how != RenameMode::kNoReplace) co_return {};
   CO_TRY(check_rename(from, to, moved, replaced, how));
-  CO_TRY(change(request, Rename{.from = from,
-                                .to = to,
-                                .moved = moved.inode,
-                                .replaced = replaced.inode,
-                                .exchanges = how == RenameMode::kExchange,
-                                .when = clock_()}));
+  CO_TRY(change(asker, Rename{.from = from,
+                              .to = to,
+                              .moved = moved.inode,
+                              .replaced = replaced.inode,
+                              .exchanges = how == RenameMode::kExchange,
+                              .when = clock_()}));
   note_place(moved.inode);
   note_place(replaced.inode);
   co_return {};
 }
 
-Async<void> BranchFiles::write(Inode file, std::uint64_t offset, std::string bytes) {
+Async<void> BranchFiles::write(Inode file, std::uint64_t offset, std::string bytes, Asker asker) {
   if (offset > kFileBytesMax || bytes.size() > kFileBytesMax - offset) {
     co_return refused(Refusal::kTooLong, "a file would be too long");
   }
@@ -495,12 +496,12 @@ Async<void> BranchFiles::write(Inode file, std::uint64_t offset, std::string byt
     co_return refused(Refusal::kIsFolder, "only a file is written to");
   }
   for (std::size_t at = 0; at < bytes.size(); at += Write::kBytesMax) {
-    CO_TRY(change({}, Write{file, offset + at, clock_(), bytes.substr(at, Write::kBytesMax)}));
+    CO_TRY(change(asker, Write{file, offset + at, clock_(), bytes.substr(at, Write::kBytesMax)}));
   }
   co_return {};
 }
 
-Async<FileAttributes> BranchFiles::set_attributes(Inode inode, NewAttributes what) {
+Async<FileAttributes> BranchFiles::set_attributes(Inode inode, NewAttributes what, Asker asker) {
   CO_TRY(co_await adopt(inode));
   const bool has_more = what.mode || what.owner || what.group || what.modified || what.accessed;
   if (what.size) {
@@ -510,16 +511,16 @@ Async<FileAttributes> BranchFiles::set_attributes(Inode inode, NewAttributes wha
     if (*what.size > kFileBytesMax) {
       co_return refused(Refusal::kTooLong, "a file would be too long");
     }
-    CO_TRY(change({}, Truncate{inode, *what.size, clock_()}));
+    CO_TRY(change(asker, Truncate{inode, *what.size, clock_()}));
   }
   if (has_more) {
-    CO_TRY(change({}, SetAttributes{.inode = inode,
-                                    .mode = what.mode,
-                                    .owner = what.owner,
-                                    .group = what.group,
-                                    .modified = what.modified,
-                                    .accessed = what.accessed,
-                                    .when = clock_()}));
+    CO_TRY(change(asker, SetAttributes{.inode = inode,
+                                       .mode = what.mode,
+                                       .owner = what.owner,
+                                       .group = what.group,
+                                       .modified = what.modified,
+                                       .accessed = what.accessed,
+                                       .when = clock_()}));
   }
   co_return attributes_of(*overlay().find(inode));
 }

@@ -38,6 +38,7 @@ struct FileAttributes {
   Moment accessed;
   Moment changed;
 };
+FileAttributes attributes_of(const volume::Node& node);
 struct FileFound {
   Inode inode = 0;
   FileAttributes attributes;
@@ -47,13 +48,26 @@ struct FileEntry {
   volume::Name what;
 };
 
+// Who asks for a change: the request, by which it is known when it comes again, and whether it is
+// still wanted, which is asked in the turn in which the change is made. Empty: it is.
+struct Asker {
+  Asker() = default;
+  Asker(RequestId id) : request(id) {}  // NOLINT(google-explicit-constructor)
+  Asker(RequestId id, std::function<bool()> still_wanted)
+      : request(id), is_wanted(std::move(still_wanted)) {}
+
+  RequestId request;
+  std::function<bool()> is_wanted;
+};
+
 // The files of a branch, as programs see and change them: its overlay over its base.
 // docs/design/branch_files.md.
 //
 // Contract: what a program may not have is refused as POSIX says, by Refusal, and changes nothing.
 //           What has returned is in the log, in the order of the changes; it outlives a kill once
 //           written() has returned, and a power loss after durable(). A request that comes again,
-//           by its id, is answered as it was.
+//           by its id, is answered as it was; one that is not wanted any more changes nothing:
+//           kCancelled.
 // Threads:  the loop's.
 // Lifetime: the branch outlives it.
 // Limits:   where each node is that a program has looked up is remembered until forget().
@@ -71,6 +85,8 @@ class BranchFiles {
   void rebase(BranchBase base);
   // The base of a life before, of which an open file without a name has bytes.
   void add_earlier(BranchBase base) { earlier_.insert(earlier_.begin(), std::move(base)); }
+
+  const BranchBase& base() const { return base_; }
 
   // --- Looking. kNoEntry for a node that nobody has.
   Async<FileAttributes> attributes(Inode inode);
@@ -90,13 +106,13 @@ class BranchFiles {
     std::optional<std::uint32_t> group;
     std::string target;  // Of a link.
   };
-  Async<FileFound> create(RequestId request, Place at, NewNode node);
-  Async<FileFound> link(RequestId request, Inode inode, Place at);
+  Async<FileFound> create(Asker asker, Place at, NewNode node);
+  Async<FileFound> link(Asker asker, Inode inode, Place at);
   // `kind`: whether a folder is to go (rmdir), or what is none (unlink).
-  Async<void> remove(RequestId request, Place at, volume::NodeKind kind);
+  Async<void> remove(Asker asker, Place at, volume::NodeKind kind);
   enum class RenameMode : std::uint8_t { kReplace, kNoReplace, kExchange };
-  Async<void> rename(RequestId request, Place from, Place to, RenameMode how);
-  Async<void> write(Inode file, std::uint64_t offset, std::string bytes);
+  Async<void> rename(Asker asker, Place from, Place to, RenameMode how);
+  Async<void> write(Inode file, std::uint64_t offset, std::string bytes, Asker asker = {});
   struct NewAttributes {
     std::optional<std::uint64_t> size;
     std::optional<std::uint32_t> mode;
@@ -105,7 +121,7 @@ class BranchFiles {
     std::optional<Moment> modified;
     std::optional<Moment> accessed;
   };
-  Async<FileAttributes> set_attributes(Inode inode, NewAttributes what);
+  Async<FileAttributes> set_attributes(Inode inode, NewAttributes what, Asker asker = {});
   // The bytes that a version gets: at the close of who wrote, and at a sync.
   Async<void> commit(Inode file);
 
@@ -127,7 +143,7 @@ class BranchFiles {
   };
 
   const Overlay& overlay() const { return branch_.overlay(); }
-  Result<LoggedRecord> change(RequestId request, Change change);
+  Result<LoggedRecord> change(const Asker& asker, Change change);
   Async<std::optional<FileFound>> look_up_once(Place at);
   Async<Part> list_once(Inode folder, std::string after, std::size_t max);
   void add_changed(const OverlayNode& folder, const std::string& after, const Part& part,

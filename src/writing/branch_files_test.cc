@@ -26,11 +26,11 @@
 #include "base/split_mix.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
-#include "volume/chunk_read.h"
 #include "volume/session.h"
 #include "volume/testing/memory_volume.h"
 #include "writing/publisher.h"
 #include "writing/testing/log_disk.h"
+#include "writing/testing/snapshot_base.h"
 
 namespace runnel::writing {
 namespace {
@@ -43,6 +43,7 @@ using Tree = std::map<std::string, std::string>;
 
 int errno_of(const Error& error) {
   switch (refusal_of(error)) {
+    case Refusal::kReadOnly: return EROFS;
     case Refusal::kNone: break;
     case Refusal::kNoEntry: return ENOENT;
     case Refusal::kExists: return EEXIST;
@@ -162,23 +163,16 @@ class BranchByPaths {
     MUST(data_.try_run(branch_->stop()));
   }
   BranchBase base_of(const volume::Manifest& manifest) {
-    BranchBase base;
-    base.version = manifest.version;
-    base.snapshot = std::make_shared<volume::Snapshot>(data_.volume().pages(), manifest);
-    base.read = [this, snapshot = base.snapshot](Inode file, std::uint64_t offset,
-                                                 std::uint64_t length) {
-      return read_base(snapshot, file, offset, length);
+    BranchBase base = testing::base_of(data_.volume(), manifest);
+    base.read = [this, read = base.read](Inode file, std::uint64_t offset, std::uint64_t length) {
+      return read_busily(read, file, offset, length);
     };
     return base;
   }
-  Async<std::string> read_base(std::shared_ptr<volume::Snapshot> snapshot, Inode file,
-                               std::uint64_t offset, std::uint64_t length) {
+  Async<std::string> read_busily(decltype(BranchBase::read) read, Inode file, std::uint64_t offset,
+                                 std::uint64_t length) {
     if (const auto busy = std::exchange(busy_, nullptr)) CO_TRY(co_await busy());
-    const volume::Node node = CO_TRY(co_await snapshot->node(file));
-    if (offset >= node.size) co_return std::string();
-    const auto extents = CO_TRY(co_await snapshot->extents(file, node));
-    co_return co_await volume::read_bytes(data_.volume().ranges(), extents, offset,
-                                          std::min(length, node.size - offset), {});
+    co_return co_await read(file, offset, length);
   }
   void add(Inode folder, const std::string& path, Tree& tree) {
     std::string after;
@@ -406,11 +400,29 @@ TEST_F(BranchFilesTest, ARequestThatComesAgainIsAnsweredAsItWas) {
   const FileFound made = MUST(branch.run(branch.files().create(request, at, file)));
   branch.reopen();
   EXPECT_EQ(MUST(branch.run(branch.files().create(request, at, file))).inode, made.inode);
-  EXPECT_EQ(branch.outcome(branch.files().create({1, 6}, at, file)), EEXIST);
+  EXPECT_EQ(branch.outcome(branch.files().create(RequestId{1, 6}, at, file)), EEXIST);
   const RequestId gone{1, 7};
   EXPECT_EQ(branch.outcome(branch.files().remove(gone, at, NodeKind::kFile)), 0);
   EXPECT_EQ(branch.outcome(branch.files().remove(gone, at, NodeKind::kFile)), 0);
-  EXPECT_EQ(branch.outcome(branch.files().remove({1, 8}, at, NodeKind::kFile)), ENOENT);
+  EXPECT_EQ(branch.outcome(branch.files().remove(RequestId{1, 8}, at, NodeKind::kFile)), ENOENT);
+}
+
+TEST_F(BranchFilesTest, AChangeThatNobodyWaitsForIsNotMade) {
+  BranchByPaths branch(data_);
+  const BranchFiles::NewNode file{.kind = NodeKind::kFile, .mode = 0644, .target = ""};
+  const Asker gone({1, 5}, [] { return false; });
+  const Place at{volume::kRootInode, "a"};
+  EXPECT_EQ(branch.run(branch.files().create(gone, at, file)).error().code, Errc::kCancelled);
+  const FileFound made = MUST(branch.run(branch.files().create({}, at, file)));
+  EXPECT_EQ(branch.run(branch.files().write(made.inode, 0, "bytes", gone)).error().code,
+            Errc::kCancelled);
+  EXPECT_EQ(branch.run(branch.files().remove(gone, at, NodeKind::kFile)).error().code,
+            Errc::kCancelled);
+  EXPECT_EQ(MUST(branch.run(branch.files().look_up(volume::kRootInode, "a")))->attributes.size, 0U);
+  int asked = 0;
+  const Asker waits({1, 6}, [&asked] { return ++asked > 0; });
+  MUST(branch.run(branch.files().write(made.inode, 0, "bytes", waits)));
+  EXPECT_EQ(asked, 1) << "in the turn of the change";
 }
 
 // As a server does that a mount was handed over to: the kernel knows numbers, and nobody names.

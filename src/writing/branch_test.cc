@@ -54,6 +54,51 @@ class BranchTest : public ::testing::Test {
   std::unique_ptr<Branch> branch_;
 };
 
+// Both processes of a mount died, or the machine: the kernel closes nothing any more.
+TEST_F(BranchTest, OnceNobodyHasAFileOpenWhatWasWrittenIsCommitted) {
+  open();
+  make(10, "a", "committed");
+  change(Write{10, 0, {}, "since then"});
+  change(Create{.at = {volume::kRootInode, "new"}, .inode = 11, .target = "", .when = {}});
+  make(12, "gone", "x");
+  change(Unlink{{volume::kRootInode, "gone"}, 12, {}});
+  MUST(branch_->close_all());
+  EXPECT_EQ(bytes_of(10), "since then");
+  EXPECT_TRUE(branch_->overlay().find(11)->is_in_version());
+  EXPECT_EQ(branch_->overlay().find(12), nullptr) << "nobody has it any more";
+  const Sequence last = branch_->last();
+  MUST(branch_->close_all());
+  EXPECT_EQ(branch_->last(), last) << "nothing is left";
+}
+
+TEST_F(BranchTest, BegunOverItIsAnotherVersionWithoutAChange) {
+  open("v3");
+  make(10, "a", "bytes of a");
+  run(branch_->begin_over("v4"));
+  const auto expect_v4 = [this] {
+    EXPECT_EQ(branch_->overlay().base(), "v4");
+    EXPECT_TRUE(branch_->overlay().nodes().empty());
+  };
+  expect_v4();
+  open("v5");
+  expect_v4();
+  EXPECT_EQ(disk_.numbers().size(), 1U);
+  EXPECT_TRUE(disk_.retired().empty());
+}
+
+TEST_F(BranchTest, KnowsHowLongItsLogIs) {
+  open();
+  make(10, "a", std::string(100'000, 'a'));
+  const std::uint64_t length = branch_->log_bytes();
+  EXPECT_GT(length, 100'000U);
+  run(branch_->durable(branch_->last()));
+  run(branch_->begin_anew(""));
+  EXPECT_LT(branch_->log_bytes(), 10'000U) << "the bytes are where they were";
+  stop();
+  open();
+  EXPECT_GT(branch_->log_bytes(), 0U);
+}
+
 TEST_F(BranchTest, TheNextOneHasWhatWasWritten) {
   open("v3");
   make(10, "a", "bytes of a");

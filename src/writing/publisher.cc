@@ -22,12 +22,22 @@ Error is_behind(const std::string& volume, const std::string& base) {
 }  // namespace
 
 Async<std::optional<volume::Manifest>> Publisher::publish(std::string message) {
+  return publish_to({}, std::move(message));
+}
+
+Async<std::optional<volume::Manifest>> Publisher::publish_aside(std::string message,
+                                                                ChooseTag choose) {
+  return publish_to(std::move(choose), std::move(message));
+}
+
+Async<std::optional<volume::Manifest>> Publisher::publish_to(ChooseTag choose,
+                                                             std::string message) {
   CO_TRY(co_await settle());
   std::optional<volume::Manifest> made;
-  if (branch_.overlay().frozen()) made = CO_TRY(co_await publish_frozen(message));
+  if (branch_.overlay().frozen()) made = CO_TRY(co_await publish_frozen(choose, message));
   if (!branch_.overlay().has_to_publish()) co_return made;
   CO_TRY(co_await append(Barrier{branch_.last() + 1}));
-  co_return std::optional(CO_TRY(co_await publish_frozen(std::move(message))));
+  co_return std::optional(CO_TRY(co_await publish_frozen(std::move(choose), std::move(message))));
 }
 
 Async<void> Publisher::settle() {
@@ -74,10 +84,11 @@ Async<void> Publisher::append_published(std::uint64_t barrier, volume::Manifest 
   co_return co_await append(Published{barrier, manifest.version});
 }
 
-Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
+Async<volume::Manifest> Publisher::publish_frozen(ChooseTag choose, std::string message) {
   const std::uint64_t number = branch_.overlay().frozen()->number;
   fenced_ = 0;
-  Result<volume::Manifest> made = co_await put_version(std::move(message));
+  Result<volume::Manifest> made = choose ? co_await put_aside(std::move(choose), std::move(message))
+                                         : co_await put_version(std::move(message));
   if (!made.ok()) {
     made = (co_await volume_.explain(made.error(), [this] { return in_use(); })).error();
   }
@@ -90,7 +101,8 @@ Async<volume::Manifest> Publisher::publish_frozen(std::string message) {
 Async<Publisher::Stored> Publisher::store_contents_of_newest() {
   for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
     const std::int64_t generation = volume_.head().generation;
-    Result<Stored> stored = co_await store_contents();
+    Result<volume::Snapshot> base = co_await volume_.snapshot("latest");
+    Result<Stored> stored = base.ok() ? co_await store_contents(*base) : base.error();
     if (stored.ok()) co_return stored;
     if (!CO_TRY(co_await is_over_another(stored.error(), generation))) co_return stored;
     contents_.clear();
@@ -106,8 +118,7 @@ Async<bool> Publisher::is_over_another(Error error, std::int64_t generation) {
 }
 
 // The files of the barrier, in packs that are put.
-Async<Publisher::Stored> Publisher::store_contents() {
-  volume::Snapshot base = CO_TRY(co_await volume_.snapshot("latest"));
+Async<Publisher::Stored> Publisher::store_contents(volume::Snapshot base) {
   const auto worker = CO_TRY(async::Worker::create(loop_, {.name = "volume-publish"}));
   volume::ExtentReader reader(loop_, volume_.ranges(), {});
   volume::ChunkPacks packs(loop_, volume_, base, options_.pack_bytes);
@@ -183,6 +194,28 @@ Async<volume::Manifest> Publisher::put_index(volume::Snapshot& base, const volum
                                        std::move(message));
 }
 
+// A tag may go anywhere. What it takes of the base stays where it is, as long as a head has that.
+Async<volume::Manifest> Publisher::put_aside(ChooseTag choose, std::string message) {
+  CHECK(branch_.overlay().frozen(), "there is nothing to be published");
+  const std::string before = *branch_.overlay().base();
+  for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
+    std::optional<volume::Snapshot> base;
+    if (!before.empty()) base.emplace(CO_TRY(co_await volume_.snapshot(before)));
+    if (!base) base.emplace(volume_.empty_snapshot());
+    contents_.clear();
+    const Stored stored = CO_TRY(co_await store_contents(*base));
+    const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
+    volume::Manifest manifest = CO_TRY(co_await put_index(*base, edit, stored, message));
+    const volume::VersionPlace* const parent = volume_.head().find(before);
+    manifest.parent_key = parent == nullptr ? "" : parent->key;
+    CO_TRY(co_await tell_publishing(before, manifest.version));
+    const bool is_put =
+        CO_TRY(co_await volume_.publish_tagged(manifest, choose, [this] { return in_use(); }));
+    if (is_put) co_return manifest;
+  }
+  co_return volume::HeadRegister::changes_too_fast(volume_.name());
+}
+
 // The same tree is the same version, which the head has: only doing it again tells.
 Async<void> Publisher::tell_publishing(const std::string& before, const std::string& version) {
   if (version == before) co_return {};
@@ -209,10 +242,7 @@ std::set<std::string> Publisher::in_use() const {
 }
 
 bool Publisher::has_published(const std::string& version) const {
-  const volume::Head& head = volume_.head();
-  return std::ranges::any_of(head.recent, [&version](const volume::VersionPlace& place) {
-    return place.version == version;
-  });
+  return volume_.head().find(version) != nullptr;
 }
 
 }  // namespace runnel::writing

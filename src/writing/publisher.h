@@ -42,6 +42,12 @@ class Publisher {
   // when there was nothing to publish. kConflict when somebody else has published another one.
   // After an error what was begun is frozen: the next publish() goes on with it first.
   Async<std::optional<volume::Manifest>> publish(std::string message);
+  // Called when a head is about to be swapped that is to have the tag.
+  using ChooseTag = std::function<std::string()>;
+  // The same as a version of its own under a tag, for a branch that does not go on from the newest
+  // version any more. The branch is over it afterwards; none when there was nothing to publish.
+  // kNotFound when the version that the branch is over is gone.
+  Async<std::optional<volume::Manifest>> publish_aside(std::string message, ChooseTag choose);
   // After a replay: ends what an earlier life had begun to publish, if it came through.
   Async<void> settle();
   // Branch::begin_anew(), also while something is frozen: of a publish that had no answer it finds
@@ -61,12 +67,15 @@ class Publisher {
   Async<void> fence(std::uint64_t barrier);
   Async<void> append(Change change);
   Async<void> append_published(std::uint64_t barrier, volume::Manifest manifest);
-  Async<volume::Manifest> publish_frozen(std::string message);
+  // `choose`: as publish_aside() has it; empty: it is to be the newest.
+  Async<std::optional<volume::Manifest>> publish_to(ChooseTag choose, std::string message);
+  Async<volume::Manifest> publish_frozen(ChooseTag choose, std::string message);
   Async<Stored> store_contents_of_newest();
-  Async<Stored> store_contents();
+  Async<Stored> store_contents(volume::Snapshot base);
   Async<bool> is_over_another(Error error, std::int64_t generation);
   Async<void> store_files(volume::Snapshot& base, ContentStore& store);
   Async<volume::Manifest> put_version(std::string message);
+  Async<volume::Manifest> put_aside(ChooseTag choose, std::string message);
   Async<volume::Manifest> put_index(volume::Snapshot& base, const volume::InodeEdit& edit,
                                     const Stored& stored, std::string message);
   Async<void> tell_publishing(const std::string& before, const std::string& version);

@@ -101,6 +101,10 @@ class PathBranch {
     Publisher publisher(*data_.loop(), volume, *branch_);
     return data_.try_run(publisher.publish("by a test"));
   }
+  Result<std::optional<volume::Manifest>> try_set_aside(Volume& volume, const std::string& tag) {
+    Publisher publisher(*data_.loop(), volume, *branch_);
+    return data_.try_run(publisher.publish_aside("set aside", [tag] { return tag; }));
+  }
   Result<void> try_begin_anew(Volume& volume) {
     Publisher publisher(*data_.loop(), volume, *branch_);
     return data_.try_run(publisher.begin_anew());
@@ -197,6 +201,13 @@ class PublisherTest : public ::testing::Test {
       return Result<volume::Head>(next);
     });
   }
+  void put_by_another(const Contents& files) {
+    Volume other =
+        data_.run(Volume::open({data_.store(), env::real_clock(), data_.random(), {}}, "data"));
+    data_.run(
+        volume::put_tree(*data_.loop(), other, volume::testing::source_of_contents(files), {}, {}));
+    data_.run(volume().refresh());
+  }
   void begin() { data_.run(volume().begin_writing(volume::session_of_this_process("mount"))); }
 
   MemoryVolume data_;
@@ -287,15 +298,67 @@ TEST_F(PublisherTest, WhatSomebodyElsePublishedIsNotReplaced) {
   begin();
   PathBranch branch(data_, on_disk("log"));
   change_some(branch);
-  {
-    Volume other =
-        data_.run(Volume::open({data_.store(), env::real_clock(), data_.random(), {}}, "data"));
-    data_.run(volume::put_tree(*data_.loop(), other,
-                               volume::testing::source_of_contents({{"theirs", "x"}}), {}, {}));
-  }
-  data_.run(volume().refresh());
+  put_by_another({{"theirs", "x"}});
   EXPECT_EQ(branch.try_publish(volume()).error().code, Errc::kConflict);
   EXPECT_EQ(data_.content("theirs"), "x");
+  data_.run(volume().end_session());
+}
+
+TEST_F(PublisherTest, SetAsideItIsAVersionOnItsOwnBaseAndTheNewestStays) {
+  data_.put(first());
+  begin();
+  PathBranch branch(data_, on_disk("log"));
+  change_some(branch);
+  const std::string base = data_.newest().version;
+  put_by_another({{"theirs", "x"}});
+  const auto aside = MUST(branch.try_set_aside(volume(), "mine"));
+  ASSERT_TRUE(aside.has_value());
+  EXPECT_EQ(aside->parent, base);
+  const volume::VersionPlace parent = MUST(volume().place_of(base));
+  EXPECT_EQ(aside->parent_key, parent.key);
+  Contents expected = branch.files();
+  expected["c/"] = "";
+  EXPECT_EQ(data_.contents("mine"), expected);
+  EXPECT_EQ(data_.content("theirs"), "x");
+  EXPECT_EQ(branch.overlay().base(), aside->version);
+  EXPECT_FALSE(branch.overlay().has_to_publish());
+  EXPECT_EQ(MUST(branch.try_set_aside(volume(), "again")), std::nullopt);
+  data_.run(volume().end_session());
+}
+
+TEST_F(PublisherTest, OfAnEmptyVolumeItIsSetAsideOnNothing) {
+  begin();
+  PathBranch branch(data_, on_disk("log"));
+  branch.create("one", "1");
+  put_by_another({{"theirs", "x"}});
+  ASSERT_TRUE(MUST(branch.try_set_aside(volume(), "mine")).has_value());
+  EXPECT_EQ(data_.contents("mine"), branch.files());
+  EXPECT_EQ(data_.contents(), (Contents{{"theirs", "x"}}));
+  data_.run(volume().end_session());
+}
+
+TEST_F(PublisherTest, WithoutRoomForATagItStaysInTheLog) {
+  data_.put(first());
+  begin();
+  PathBranch branch(data_, on_disk("log"));
+  change_some(branch);
+  put_by_another({{"theirs", "x"}});
+  const auto fill = [](const volume::Head& now) {
+    volume::Head next = now;
+    for (std::size_t at = 0; at < volume::Head::kTagsMax; ++at) {
+      next.tags["tag-" + std::to_string(at)] = *now.newest();
+    }
+    return Result<volume::Head>(next);
+  };
+  data_.run(volume().change_head(fill));
+  EXPECT_EQ(branch.try_set_aside(volume(), "mine").error().code, Errc::kFull);
+  data_.run(volume().change_head([](const volume::Head& now) {
+    volume::Head next = now;
+    next.tags.erase("tag-0");
+    return Result<volume::Head>(next);
+  }));
+  ASSERT_TRUE(MUST(branch.try_set_aside(volume(), "mine")).has_value());
+  EXPECT_EQ(data_.content("a/old", "mine"), branch.files().at("a/old"));
   data_.run(volume().end_session());
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kField = "errno";
 
 // By the numbers of Refusal.
-constexpr std::array<std::string_view, 12> kNames{"",
+constexpr std::array<std::string_view, 13> kNames{"",
                                                   "ENOENT",
                                                   "EEXIST",
                                                   "ENOTDIR",
@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 12> kNames{"",
                                                   "EINVAL (a name)",
                                                   "EFBIG",
                                                   "EMLINK",
-                                                  "EPERM"};
+                                                  "EPERM",
+                                                  "EROFS"};
 
 }  // namespace
 

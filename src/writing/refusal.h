@@ -22,6 +22,7 @@ enum class Refusal : std::uint8_t {
   kTooLong,       // EFBIG
   kTooManyNames,  // EMLINK
   kNoSecondName,  // EPERM: a folder can have no second name.
+  kReadOnly,      // EROFS: the branch takes no change any more.
 };
 
 // kPrecondition, with what refusal_of() finds in it.

@@ -77,6 +77,7 @@ WriteLog::WriteLog(async::EventLoop& loop, std::unique_ptr<LogFiles> files,
       turn_ended_(loop),
       segment_(at.segment),
       end_(at.end),
+      length_((at.segment.number - at.oldest) * at.segment.size + at.end),
       oldest_(at.oldest),
       made_(at.segment.number),
       highest_(at.highest),
@@ -117,6 +118,7 @@ LoggedRecord WriteLog::add(Record record, const std::string& payload) {
   logged.end = {.file = {DataFile::Kind::kSegment, segment_.number},
                 .offset = end_ + kFrameHeadBytes + payload.size()};
   end_ += size;
+  length_ += size;
   return logged;
 }
 
@@ -135,6 +137,7 @@ void WriteLog::begin_segment(SegmentHeader segment) {
   segment_ = std::move(segment);
   sum_ = segment_.previous;
   end_ = kSegmentHeaderBytes;
+  has_spare_ = false;
   begin_batch({.segment = segment_, .is_made = false, .place = end_, .last = last_});
 }
 
@@ -162,6 +165,17 @@ Async<std::string> WriteLog::read(DataPlace place, std::size_t length) {
   const LogFiles* const files = files_.get();
   co_return co_await reader_->run(
       [files, place, length] { return files->read_part(place.file.number, place.offset, length); });
+}
+
+Async<void> WriteLog::room_for(std::size_t bytes) {
+  CHECK(bytes <= static_cast<std::size_t>(kSegment.count()) / 2,
+        "more than a segment has room for");
+  const bool fits = end_ + bytes + kRecordBytesMax <= segment_.size;
+  if (fits || has_spare_) co_return {};
+  LogFiles* const files = files_.get();
+  CO_TRY(co_await writer_->run([files, size = segment_bytes_] { return files->hold_room(size); }));
+  has_spare_ = true;
+  co_return {};
 }
 
 Async<void> WriteLog::written(Sequence sequence) { co_return co_await wait_for(sequence, false); }
@@ -256,6 +270,7 @@ Async<void> WriteLog::begin_anew(std::function<std::vector<Record>()> checkpoint
   anew.begins_anew = true;
   anew.previous = anew.nonce;
   anew_ = anew.number;
+  length_ = 0;
   const HeldBatches before = held_;
   begin_segment(std::move(anew));
   for (Record& record : checkpoint()) {

@@ -55,6 +55,9 @@ class WriteLog {
   // The record as it is in the log from now on. kInvalid for one of over kRecordBytesMax, and the
   // error of a log that has failed.
   Result<LoggedRecord> append(Record record);
+  // Holds the room for records of so many bytes, so that a disk which is full is told before any of
+  // them is appended: kFull. Others may need it first.
+  Async<void> room_for(std::size_t bytes);
   // Waits until the kernel has the record, or the disk.
   Async<void> written(Sequence sequence);
   Async<void> durable(Sequence sequence);
@@ -70,6 +73,10 @@ class WriteLog {
   // Removes the retired segments that are not in `used`.
   Async<void> remove_unused(std::set<DataFile> used);
 
+  // Whether it takes no record until it begins anew.
+  bool has_failed() const { return failure_.has_value(); }
+  // Bytes of its segments since it began anew.
+  std::uint64_t length() const { return length_; }
   Sequence last() const { return last_; }
   // Up to it all are on the disk.
   Sequence durable_until() const { return durable_; }
@@ -116,8 +123,10 @@ class WriteLog {
   const std::unique_ptr<async::Worker> reader_;
   const std::uint64_t segment_bytes_;  // Of segments that are made from now on.
   async::Notifier turn_ended_;
-  SegmentHeader segment_;      // That is appended to,
-  std::uint64_t end_ = 0;      // and where.
+  SegmentHeader segment_;  // That is appended to,
+  std::uint64_t end_ = 0;  // and where.
+  std::uint64_t length_ = 0;
+  bool has_spare_ = false;     // Room for the next segment is held.
   std::uint64_t oldest_ = 1;   // Numbers of segments: the first that is there,
   std::uint64_t made_ = 1;     // the last that is,
   std::uint64_t highest_ = 1;  // and the highest that was given.

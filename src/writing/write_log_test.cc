@@ -351,6 +351,28 @@ TEST_F(WriteLogTest, AFullDiskIsToldBeforeAnythingIsPromised) {
   EXPECT_EQ(open(), now);
 }
 
+// Whoever asks first has not changed anything yet.
+TEST_F(WriteLogTest, WhoAsksForRoomIsToldBeforeTheChange) {
+  open();
+  disk_.set_full(true);
+  const auto room = [this] { return loop_->block_on(log_->room_for(20'000)); };
+  Result<void> there = room();
+  for (int count = 0; count < 1'000 && there.ok(); ++count) {
+    append(long_one('a'));
+    there = room();
+  }
+  ASSERT_FALSE(there.ok());
+  EXPECT_EQ(there.error().code, Errc::kFull);
+  expect_durable(log_->last());
+  disk_.set_full(false);
+  MUST(room());
+  disk_.set_full(true);
+  for (int count = 0; count < 60; ++count) append(long_one('b'));
+  expect_durable(log_->last());
+  disk_.set_full(false);
+  EXPECT_EQ(open(), all_);
+}
+
 TEST_F(WriteLogTest, BytesOfARecordAreReadWhereverTheyAre) {
   open();
   std::vector<std::pair<DataPlace, std::string>> written;

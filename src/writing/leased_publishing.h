@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "async/async.h"
+#include "async/event_loop.h"
+#include "async/stop_token.h"
+#include "env/clock.h"
+#include "volume/volume.h"
+#include "writing/branch.h"
+#include "writing/publish_loop.h"
+#include "writing/publisher.h"
+
+namespace runnel::writing {
+
+// Publishes a branch whose writer alone may publish versions of its volume, by a lease, from one
+// session to the next. docs/design/volume_lease.md.
+//
+// Contract: a writer who was taken for dead, and whose volume has another writer or another newest
+//           version by then, has lost: nothing can be changed any more, and what was written since
+//           the version that the branch is over becomes a version with a tag of its own,
+//           "recovered-EPOCH". The log is kept until that is there.
+// Threads:  the loop's.
+// Lifetime: what it is given outlives it. run() has ended before its destruction; the volume has no
+//           session but its.
+class LeasedPublishing {
+ public:
+  enum class Begins : std::uint8_t {
+    kAnew,       // No program has a file of the branch open.
+    kTakingOver  // Those of a process before this one have them open.
+  };
+  struct Options {
+    env::Clock& clock;
+    std::string source;  // Where the branch is written to, as its session says.
+    PublishLoop::Options publishing;
+    std::function<void(const volume::Manifest&)> rebase;  // As Publisher has it.
+    // Called when it has lost, before anything else is done.
+    std::function<void()> lost = [] {};
+    // Told what was set aside, as "NAME@TAG".
+    std::function<void(const std::string&)> recovered = [](const std::string&) {};
+  };
+  LeasedPublishing(async::EventLoop& loop, volume::Volume& volume, Branch& branch, Options options);
+
+  // Begins a session and takes the lease. Afterwards the branch is over the newest version, or has
+  // lost. kConflict for one that begins anew while another writer has the lease.
+  Async<void> begin(Begins how, async::StopToken stop);
+  // Publishes until the stop, or, after finish(), until all is published and the lease is free.
+  // kNotFound once the volume is deleted.
+  Async<void> run(async::StopToken stop);
+  // No program has a file open any more.
+  void finish() { finish_.stop(); }
+
+  bool has_lost() const { return has_lost_; }
+  // As PublishLoop has them. Once it has lost, kConflict, and what is refused as kReadOnly.
+  Async<std::string> publish_now();
+  Async<void> room(std::size_t bytes);
+  void look_at_log() { publishing_.look_at_log(); }
+
+ private:
+  Async<void> begin_session(async::StopToken stop);
+  // The same as soon as the store answers. Whether this writer has the lease.
+  Async<bool> begin_next_session(async::StopToken stop);
+  Async<void> publish_in_sessions(async::StopToken stop);
+  Async<void> go_on(async::StopToken stop);
+  Async<void> lose(async::StopToken stop);
+  // Under a session of its own, or the one that is there, which ends.
+  Async<void> set_aside(async::StopToken stop);
+  Async<void> set_aside_in_session();
+  Async<void> rebase();
+  Async<void> publish_in_session(async::StopToken stop);
+  Async<void> publish_rest();
+  bool is_over_newest() const;
+  bool has_changes() const;
+  std::string free_tag() const;
+  volume::KeysInUse keys() const;
+
+  async::EventLoop& loop_;
+  volume::Volume& volume_;
+  Branch& branch_;
+  const Options options_;
+  Publisher publisher_;
+  PublishLoop publishing_;
+  async::StopSource finish_;
+  std::int64_t epoch_ = 0;  // Of the last lease.
+  bool has_lost_ = false;
+  std::string recovered_;  // As it was told.
+};
+
+}  // namespace runnel::writing
