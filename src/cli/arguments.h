@@ -60,6 +60,7 @@ enum class Command : std::uint8_t {
   kVolumeWarmup,
   kVolumeMount,
   kVolumeUmount,
+  kVolumePublish,
   kVolumeServe,
   kEvents,
   kCancel,
@@ -154,6 +155,7 @@ struct Arguments {
   std::string cache_size = "10GiB";  // the same: --cache-size
   std::vector<std::string> targets;  // volume rm, volume umount
   bool lazy = false;                 // volume umount --lazy
+  std::string mount_mode = "ro";     // volume mount --mode
   std::string while_used;            // volume mount --while-used
   bool looked_up = false;            // volume mount --looked-up
 };

@@ -73,6 +73,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeWarmup:
     case Command::kVolumeMount:
     case Command::kVolumeUmount:
+    case Command::kVolumePublish:
     case Command::kVolumeServe: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);

@@ -268,6 +268,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeWarmup: return warm_volume_up(arguments, home);
     case Command::kVolumeMount: return mount_volume(arguments, home);
     case Command::kVolumeUmount: return unmount_volume(arguments, home);
+    case Command::kVolumePublish: return publish_volume(arguments);
     case Command::kVolumeServe: return serve_volumes(home);
     default: return remove(arguments, home);
   }

@@ -150,6 +150,10 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
   app.add_option("dir", arguments.target, "an existing folder")->required();
   app.add_flag("-d,--detach", arguments.detach, "return once it is mounted");
+  app.add_option("--mode", arguments.mount_mode,
+                 "rw: also to be written to, which makes new versions")
+      ->check(CLI::IsMember({"ro", "rw"}))
+      ->capture_default_str();
   add_cache(app, arguments);
   add_store(app, arguments);
   // Of one that attempts share, its place: agent/used_mounts.h.
@@ -289,6 +293,13 @@ const std::vector<Definition>& volume_definitions() {
          app.add_option("dir", arguments.targets, "the folders")->required();
          app.add_flag("--lazy", arguments.lazy,
                       "also while it is in use, which ends with its users");
+       }},
+      {Command::kVolumePublish,
+       "publish",
+       {},
+       "make a version of what was written in a mount, now",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("dir", arguments.target, "the folder")->required();
        }},
       {Command::kVolumeServe, "serve", {}, "", [](CLI::App&, Arguments&) {}},
   };

@@ -29,9 +29,11 @@
 #include "env/files.h"
 #include "env/folder_users.h"
 #include "env/process.h"
+#include "env/random.h"
 #include "fuse/holder.h"
 #include "fuse/mount_point.h"
 #include "fuse/mount_server.h"
+#include "fuse/publish_call.h"
 #include "home/paths.h"
 #include "home/pause.h"
 #include "home/volume_places.h"
@@ -55,9 +57,11 @@ struct Plan {
   std::string folder;
   std::optional<volume::DiskCache::Options> cache;
   std::optional<volume::SeenHead> head;  // Of the volume, as it was just read.
+  bool is_written = false;
   std::string while_used;  // The place of a mount that attempts share; empty: somebody unmounts it.
 
-  std::string target() const { return name + "@" + version; }
+  // Of what is written to the newest version is another one each time.
+  std::string target() const { return is_written ? name : name + "@" + version; }
   std::string source() const { return "runnel:" + target(); }
 };
 
@@ -151,6 +155,14 @@ std::optional<volume::SeenHead> handed_head() {
   return volume::SeenHead{value->substr(end + 1), value->substr(0, end)};
 }
 
+Result<void> check_newest(const VolumeTarget& target) {
+  if (target.version.empty()) return {};
+  return Error(Errc::kInvalid, "a mount that is written to goes on from the newest version")
+      .with_field("--mode")
+      .with_value("rw")
+      .with_hint("leave out @" + target.version + ", or make a volume of it: runnel volume clone");
+}
+
 Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   if (!target.path.empty()) {
@@ -164,6 +176,8 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.cache = TRY(cache_of(arguments));
   plan.folder = TRY(folder_to_mount_in(arguments.target));
   plan.while_used = arguments.while_used;
+  plan.is_written = arguments.mount_mode == "rw";
+  if (plan.is_written) TRY(check_newest(target));
   plan.version = target.version;
   if (arguments.looked_up) {
     plan.head = handed_head();
@@ -171,27 +185,40 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   }
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
-  plan.version = TRY(opened.place_of(target.version_or_latest())).version;
+  const bool is_empty = plan.is_written && opened.head().newest() == nullptr;
+  if (!is_empty) plan.version = TRY(opened.place_of(target.version_or_latest())).version;
   plan.head = opened.seen_head();
   return plan;
 }
 
 std::string mounted_text(const Plan& plan) {
-  return "mounted " + plan.target() + " in " + plan.folder;
+  return "mounted " + plan.target() + " in " + plan.folder +
+         (plan.is_written ? ", read-write" : "");
 }
 
 void tell_mounted(const Arguments& arguments, const Plan& plan) {
   json::Value value = json::Value::object();
   value.set("volume", json::Value::text(plan.name));
-  value.set("version", json::Value::text(plan.version));
+  value.set("version", plan.version.empty() ? json::Value() : json::Value::text(plan.version));
   value.set("dir", json::Value::text(plan.folder));
   answer(arguments, value, mounted_text(plan) + "\n");
 }
 
-fuse::MountRequest request_of(const Plan& plan) {
+// By which the requests of this mount are known, also to its next server.
+std::int64_t connection_number() {
+  constexpr std::uint64_t kExact = (std::uint64_t{1} << 53) - 1;  // As JSON has numbers.
+  return static_cast<std::int64_t>(env::real_random().next() & kExact) | 1;
+}
+
+fuse::MountRequest request_of(const Plan& plan, const home::Home& home) {
   fuse::MountRequest request = mount_request(plan.name, plan.version, plan.store, plan.cache);
   request.folder = plan.folder;
   request.head = plan.head;
+  if (!plan.is_written) return request;
+  request.version = "latest";
+  request.format = fuse::MountRequest::kFormat;
+  request.log = home.writing();
+  request.connection = connection_number();
   return request;
 }
 
@@ -210,7 +237,7 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   TRY(env::make_directories(home.root, env::Access::kOwner));
   fuse::Holder::Options options;
   options.source = plan.source();
-  options.request = request_of(plan);
+  options.request = request_of(plan, home);
   env::forget_variables(kStoreVariables);  // It may hold for days, beside the tasks of this user.
   options.socket = home.mounts_socket();
   options.server = TRY(server_of(home));
@@ -268,6 +295,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   holder.argv = with({TRY(env::executable_path()), "--home", home.root, "volume", "mount",
                       "--looked-up", plan.target(), plan.folder},
                      options_of(plan));
+  if (plan.is_written) holder.argv = with(std::move(holder.argv), {"--mode", "rw"});
   if (!plan.while_used.empty()) {
     holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});
   }
@@ -303,6 +331,22 @@ Error in_use(const std::string& folder, const Error& error) {
       .with_hint("end these, or take it away from them: runnel volume umount --lazy " + folder);
 }
 
+// One that nobody serves any more, or that does not answer, has nothing to be asked for.
+Result<void> publish_before(const std::string& folder) {
+  const std::optional<fuse::Mounted> mounted = fuse::mount_in(folder);
+  if (!mounted || !mounted->is_written) return {};
+  if (TRY(look_at_mount(folder)) != MountLook::kServed) return {};
+  const Result<std::string> published = fuse::publish_mount(folder);
+  if (published.ok() || published.error().code != Errc::kIo) return {};
+  return Error(Errc::kIo, "what was written in " + folder +
+                              " cannot be published: " + published.error().message)
+      .with_value(folder)
+      .with_hint(
+          "the next mount of it will, where this one is taken away all the same: "
+          "runnel volume umount --lazy " +
+          folder);
+}
+
 Result<void> unmount(const std::string& given, fuse::Unmount how) {
   const std::string real = TRY(without_links(TRY(home::absolute_path(given))));
   if (!fuse::mount_in(real)) {
@@ -311,6 +355,7 @@ Result<void> unmount(const std::string& given, fuse::Unmount how) {
         .with_value(given)
         .with_hint("see what is: findmnt -t fuse.runnel");
   }
+  if (how == fuse::Unmount::kUnused) TRY(publish_before(real));
   Result<void> done = fuse::unmount_folder(real, how);
   const bool is_used = !done.ok() && done.error().code == Errc::kConflict;
   return is_used ? in_use(real, done.error()) : std::move(done);
@@ -334,6 +379,16 @@ Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*
     if (!done.ok()) errors.push_back(done.error());
   }
   return errors.empty() ? 0 : fail(errors);
+}
+
+Result<int> publish_volume(const Arguments& arguments) {
+  const std::string folder = TRY(without_links(TRY(home::absolute_path(arguments.target))));
+  const std::string version = TRY(fuse::publish_mount(folder));
+  json::Value value = json::Value::object();
+  value.set("version", version.empty() ? json::Value() : json::Value::text(version));
+  value.set("dir", json::Value::text(folder));
+  answer(arguments, value, (version.empty() ? "nothing was written yet" : version) + "\n");
+  return 0;
 }
 
 Result<int> serve_volumes(const home::Home& home) {

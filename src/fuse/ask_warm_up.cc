@@ -16,7 +16,7 @@ Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
   if (is_nobody) return std::optional<volume::WarmUp>();
   const async::UniqueFd server = TRY(std::move(connected));
   if (::fcntl(server.get(), F_SETFL, 0) != 0) return errno_error("wait for a warm-up", errno);
-  TRY(send_warm_up(server.get(), request));
+  TRY(send_alone(server.get(), request));
   volume::WarmUp done;
   while (const std::optional<MountNews> news = receive_news(server.get())) {
     if (news->kind == MountNews::Kind::kEnded) return std::optional(done);

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "async/event_loop.h"
-#include "async/gate.h"
 #include "fuse/error_notices.h"
-#include "fuse/waiting_requests.h"
+#include "fuse/kernel_listing.h"
+#include "fuse/request_answers.h"
 #include "volume/file_reader.h"
 #include "volume/folder_reader.h"
 #include "volume/pack_cache.h"
@@ -17,10 +17,8 @@ namespace runnel::fuse {
 
 // Answers the kernel's requests for files of one version, whose inodes are those of the mount.
 //
-// Contract: every request that is begun is answered, in any order, with EIO when its bytes cannot
-//           be had, and the cause is said as ErrorNotices does; but for those that a stop of the
-//           cache has ended. One whose asker is killed meanwhile is answered as WaitingRequests
-//           does, or a store that stalls would keep it.
+// Contract: every request that is begun is answered as RequestAnswers does, with EIO when its bytes
+//           cannot be had.
 // Threads:  the loop's only.
 // Lifetime: loop, snapshot, cache and notices outlive it. close() is awaited before destruction;
 //           what is under way then is answered first.
@@ -28,8 +26,6 @@ class FileService {
  public:
   FileService(async::EventLoop& loop, volume::Snapshot& snapshot, volume::PackCache& cache,
               ErrorNotices& notices);
-
-  enum class Attributes : std::uint8_t { kNo, kYes };
 
   // Each begins the answer to a request.
   void look_up(Request request, volume::Inode folder, const std::string& name);
@@ -40,13 +36,9 @@ class FileService {
   void list(Request request, volume::Inode folder, std::uint64_t place, std::size_t size,
             Attributes attributes);
   void totals(Request request);
-  Async<void> close();
+  Async<void> close() { return answers_.close(); }
 
  private:
-  class Listing;
-
-  void answer(const Waiting& waiting, Async<void> work);
-  Async<void> answer_or_fail(Waiting waiting, Async<void> work);
   Async<void> answer_look_up(Waiting waiting, volume::Inode folder, std::string name);
   Async<void> answer_attributes(Waiting waiting, volume::Inode inode);
   Async<void> answer_read_link(Waiting waiting, volume::Inode inode);
@@ -55,13 +47,10 @@ class FileService {
   Async<void> answer_list(Waiting waiting, volume::Inode folder, std::uint64_t place,
                           std::size_t size, Attributes attributes);
 
-  async::EventLoop& loop_;
   volume::Snapshot& snapshot_;
   volume::FileReader files_;
   volume::FolderReader folders_;
-  ErrorNotices& notices_;
-  WaitingRequests waiting_;
-  async::Gate answering_;
+  RequestAnswers answers_;
 };
 
 }  // namespace runnel::fuse

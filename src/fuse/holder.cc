@@ -75,7 +75,9 @@ Result<void> Holder::open() {
   signals_ = async::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC));
   if (!signals_.valid()) return errno_error("make a signal descriptor", errno);
   begun_at_ = env::real_clock().boot();
-  mount_ = TRY(MountPoint::create(options_.request.folder, options_.source));
+  const auto access =
+      options_.request.log.empty() ? MountPoint::Access::kRead : MountPoint::Access::kWrite;
+  mount_ = TRY(MountPoint::create(options_.request.folder, options_.source, access));
   first_message_ = TRY(file_of(TRY(mount_->first_message())));
   return {};
 }
@@ -86,6 +88,12 @@ Result<void> Holder::hand_over() {
   server_ = TRY(connect());
   HandedMount handed;
   handed.request = options_.request;
+  if (has_to_publish()) {
+    handed.request.is_unmounted = true;
+    (void)send_alone(server_.get(), handed.request);
+    handed_at_ = env::real_clock().boot();
+    return {};
+  }
   handed.request.takes_over = has_served_;
   handed.request.hears_errors = static_cast<bool>(options_.reader_failed);
   handed.connection = async::UniqueFd(::fcntl(mount_->descriptor(), F_DUPFD_CLOEXEC, 0));
@@ -160,7 +168,7 @@ Result<bool> Holder::take_event() {
     return after_server("the server of mounts does not answer", false);
   }
   const bool is_time = start_at_ && now >= *start_at_;
-  if (is_time && mount_->is_gone()) return false;
+  if (is_time && mount_->is_gone() && !has_to_publish()) return false;
   if (is_time) TRY(hand_over_again());
   return true;
 }
@@ -183,9 +191,22 @@ Result<bool> Holder::take_news() {
 
 void Holder::take_serving() {
   serves_ = true;
-  starts_.push_back(env::real_clock().boot());
+  if (!mount_->is_gone()) starts_.push_back(env::real_clock().boot());
   if (std::exchange(has_served_, true)) return;
   if (options_.mounted) options_.mounted();
+}
+
+// A mount that was written to, and is no more, before its server has said that all is published.
+bool Holder::has_to_publish() const {
+  return has_served_ && !options_.request.log.empty() && mount_->is_gone();
+}
+
+Error Holder::not_published(const std::string& why) const {
+  return Error(Errc::kIo,
+               "what was written in " + options_.request.folder + " is not published: " + why)
+      .with_value(options_.request.folder)
+      .with_hint("it is kept, and published by the next: runnel volume mount --mode rw " +
+                 options_.request.volume);
 }
 
 Result<void> Holder::take_signal() {
@@ -193,6 +214,7 @@ Result<void> Holder::take_signal() {
   if (::read(signals_.get(), &info, sizeof info) != sizeof info) {
     return errno_error("read a signal", errno);
   }
+  if (mount_->is_gone()) return not_published("interrupted");
   const bool at_once = info.ssi_signo != SIGINT || ++interrupts_ > 1;
   unmount(at_once ? Unmount::kLazy : Unmount::kUnused);
   return {};
@@ -208,18 +230,22 @@ void Holder::unmount(Unmount how) {
 }
 
 Result<bool> Holder::after_server(const std::string& what, bool has_said_why) {
-  if (mount_->is_gone()) return false;
+  const bool is_gone = mount_->is_gone();
+  if (is_gone && !has_to_publish()) return false;
   const Duration now = env::real_clock().boot();
   const std::string& folder = options_.request.folder;
-  if (serves_) died_at_ = now;
+  if (serves_ && !has_ended_) died_at_ = now;
+  has_ended_ = is_gone;
   if (!has_served_ && (has_said_why || now - begun_at_ > kServerStartsWithin)) {
     return Error(Errc::kIo, "the mount cannot be served: " + what)
         .with_value(folder)
         .with_hint("see " + options_.server.log_file);
   }
   const bool is_in_time = !has_served_ || now - died_at_ < options_.serves_within;
-  const bool may_go_on = !has_served_ || can_ask_again();
-  if (!may_go_on || !is_in_time || starts_within(now) >= kStartsMax) {
+  const bool may_go_on = !has_served_ || is_gone || can_ask_again();
+  const bool is_tried = may_go_on && is_in_time && starts_within(now) < kStartsMax;
+  if (is_gone && !is_tried) return not_published(what);
+  if (!is_tried) {
     return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")
         .with_value(folder)
         .with_hint("runnel volume umount " + folder);

@@ -46,6 +46,8 @@ class Holder {
 
   struct Options {
     std::string source;
+    // With a log it is a mount that is written to, which is served until all of it is published:
+    // a server that dies before that is followed by another one.
     MountRequest request;           // For its folder.
     std::string socket;             // Of the server of mounts.
     env::DetachedProcess server;    // Starts one.
@@ -66,6 +68,8 @@ class Holder {
   Result<void> open();
   Result<void> hand_over();
   Result<void> hand_over_again();
+  bool has_to_publish() const;
+  Error not_published(const std::string& why) const;
   Result<async::UniqueFd> connect();
   Result<bool> take_event();  // False once the mount is no more.
   int patience() const;       // Milliseconds until there is something to do besides; -1: for ever.
@@ -88,6 +92,7 @@ class Holder {
   Duration died_at_;                  // The last one that has served.
   std::optional<Duration> start_at_;  // When it is handed over again.
   Duration handed_at_;
+  bool has_ended_ = false;  // The mount, when a server of it did.
   int interrupts_ = 0;
   std::vector<Duration> starts_;
 };

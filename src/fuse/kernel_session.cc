@@ -11,7 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
+
+#include "base/check.h"
 
 namespace runnel::fuse {
 namespace {
@@ -24,93 +27,21 @@ constexpr int kIdleLooksMax = 4;
 constexpr int kLookAgain = 16;
 // FUSE_NOTIFY_RESEND of Linux 6.9; Debian 12's headers are older.
 constexpr int kNotifyResend = 7;
-constexpr unsigned kBackgroundMax = 64;  // Requests that nobody waits for, such as read-ahead.
-constexpr unsigned kReadAheadMax = 1 << 20;
+// FUSE_UNIQUE_RESEND of Linux 6.9: of a request that was sent before.
+constexpr std::uint64_t kIsSentAgain = std::uint64_t{1} << 63;
 
-FileService& service_of(fuse_req_t request) {
-  return *static_cast<FileService*>(::fuse_req_userdata(request));
-}
-
-void begin(void* /*service*/, fuse_conn_info* connection) {
-  // Splicing gains nothing here, and each direction of it has cost more.
-  connection->want &= ~(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
-  // A version never changes, so neither do sizes and times; a folder is listed with all attributes.
-  connection->want &= ~(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS_AUTO);
-  connection->want |= connection->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS |
-                                             FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS);
-  connection->max_background = kBackgroundMax;
-  connection->congestion_threshold = kBackgroundMax * 3 / 4;
-  connection->max_readahead = kReadAheadMax;
-}
-
-void look_up(fuse_req_t request, fuse_ino_t folder, const char* name) {
-  service_of(request).look_up(request, folder, name);
-}
-
-void attributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info* /*file*/) {
-  service_of(request).attributes(request, inode);
-}
-
-void read_link(fuse_req_t request, fuse_ino_t inode) {
-  service_of(request).read_link(request, inode);
-}
-
-// Nothing is kept of an open file or folder: with this answer the kernel asks no more, and keeps
-// what it has read.
-void open_without_state(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* /*file*/) {
-  ::fuse_reply_err(request, ENOSYS);
-}
-
-void read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-          fuse_file_info* /*file*/) {
-  service_of(request).read(request, inode, static_cast<std::uint64_t>(offset), size);
-}
-
-void list(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-          fuse_file_info* /*file*/) {
-  service_of(request).list(request, inode, static_cast<std::uint64_t>(offset), size,
-                           FileService::Attributes::kNo);
-}
-
-void list_with_attributes(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-                          fuse_file_info* /*file*/) {
-  service_of(request).list(request, inode, static_cast<std::uint64_t>(offset), size,
-                           FileService::Attributes::kYes);
-}
-
-void totals(fuse_req_t request, fuse_ino_t /*inode*/) { service_of(request).totals(request); }
-
-// Inodes have their numbers for good: there is nothing to be forgotten.
-void forget(fuse_req_t request, fuse_ino_t /*inode*/, std::uint64_t /*count*/) {
-  ::fuse_reply_none(request);
-}
-
-void forget_all(fuse_req_t request, size_t /*count*/, fuse_forget_data* /*inodes*/) {
-  ::fuse_reply_none(request);
-}
-
-fuse_lowlevel_ops operations() {
-  fuse_lowlevel_ops all{};
-  all.init = begin;
-  all.lookup = look_up;
-  all.forget = forget;
-  all.forget_multi = forget_all;
-  all.getattr = attributes;
-  all.readlink = read_link;
-  all.open = open_without_state;
-  all.opendir = open_without_state;
-  all.read = read;
-  all.readdir = list;
-  all.readdirplus = list_with_attributes;
-  all.statfs = totals;
-  return all;
-}
-
-ssize_t write_to(int descriptor, iovec* pieces, int count, void* /*service*/) {
+ssize_t write_to(int descriptor, iovec* pieces, int count, void* /*given*/) {
   return ::writev(descriptor, pieces, count);
 }
 
-ssize_t read_from(int descriptor, void* buffer, size_t size, void* /*service*/) {
+std::uint64_t number_in(const fuse_buf& message) {
+  fuse_in_header header{};
+  CHECK(message.size >= sizeof header, "the kernel sends whole requests");
+  std::memcpy(&header, message.mem, sizeof header);
+  return header.unique & ~kIsSentAgain;
+}
+
+ssize_t read_from(int descriptor, void* buffer, size_t size, void* /*given*/) {
   return ::read(descriptor, buffer, size);
 }
 
@@ -125,21 +56,41 @@ struct KernelSession::Buffer {
   fuse_buf one{};
 };
 
-KernelSession::KernelSession(async::EventLoop& loop, int connection, fuse_session* session)
+void* service_of(Request request) {
+  return static_cast<KernelSession::Given*>(::fuse_req_userdata(request))->service;
+}
+
+void set_limits(fuse_conn_info& connection) {
+  constexpr unsigned kBackgroundMax = 64;
+  constexpr unsigned kReadAheadMax = 1 << 20;  // Bytes.
+  connection.max_background = kBackgroundMax;
+  connection.congestion_threshold = kBackgroundMax * 3 / 4;
+  connection.max_readahead = kReadAheadMax;
+}
+
+std::uint64_t number_of(Request request) {
+  return static_cast<KernelSession::Given*>(::fuse_req_userdata(request))->number;
+}
+
+KernelSession::KernelSession(async::EventLoop& loop, int connection, std::unique_ptr<Given> given,
+                             fuse_session* session)
     : loop_(loop),
       connection_(connection),
+      given_(std::move(given)),
       session_(session),
       buffer_(std::make_unique<Buffer>()) {}
 
 Result<std::unique_ptr<KernelSession>> KernelSession::create(async::EventLoop& loop,
                                                              async::UniqueFd connection,
                                                              const std::string& first_message,
-                                                             FileService& service) {
+                                                             KernelHandlers handlers) {
   std::array<char, 7> name{"runnel"};
   std::array<char*, 1> arguments{name.data()};
   fuse_args args = FUSE_ARGS_INIT(1, arguments.data());
-  const fuse_lowlevel_ops all = operations();
-  fuse_session* const session = ::fuse_session_new(&args, &all, sizeof all, &service);
+  auto given = std::make_unique<Given>();
+  given->service = handlers.service;
+  fuse_session* const session =
+      ::fuse_session_new(&args, &handlers.functions, sizeof handlers.functions, given.get());
   ::fuse_opt_free_args(&args);
   if (session == nullptr) return Error(Errc::kInternal, "libfuse gives no session");
   fuse_custom_io io{};
@@ -152,8 +103,8 @@ Result<std::unique_ptr<KernelSession>> KernelSession::create(async::EventLoop& l
     ::fuse_session_destroy(session);
     return Error(Errc::kInternal, "libfuse does not take the connection of the mount");
   }
-  auto created =
-      std::unique_ptr<KernelSession>(new KernelSession(loop, connection.release(), session));
+  auto created = std::unique_ptr<KernelSession>(
+      new KernelSession(loop, connection.release(), std::move(given), session));
   std::string copy = first_message;
   fuse_buf first{};
   first.mem = copy.data();
@@ -213,6 +164,7 @@ Result<KernelSession::Took> KernelSession::take_some() {
     if (size == 0) return Took::kEnd;
     if (size == -EAGAIN || size == -EINTR) break;
     if (size < 0) return errno_error("read the requests of a mount", -size);
+    given_->number = number_in(buffer_->one);
     ::fuse_session_process_buf(session_, &buffer_->one);
     if (::fuse_session_exited(session_) != 0) return Took::kEnd;
     took = Took::kSome;

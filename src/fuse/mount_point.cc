@@ -88,10 +88,11 @@ MountPoint::MountPoint(fuse_session* session, std::string folder)
     : session_(session), folder_(std::move(folder)) {}
 
 Result<std::unique_ptr<MountPoint>> MountPoint::create(const std::string& folder,
-                                                       const std::string& source) {
+                                                       const std::string& source, Access access) {
   complaint().clear();
   fuse_set_log_func(hear);
-  std::string options = "ro,nosuid,nodev,default_permissions,subtype=runnel,fsname=" + source;
+  std::string options = access == Access::kWrite ? "rw," : "ro,";
+  options += "nosuid,nodev,default_permissions,subtype=runnel,fsname=" + source;
   // Containers and other users see it, too.
   if (env::is_root()) options += ",allow_other";
   std::array<std::string, 3> words{"runnel", "-o", options};
@@ -175,12 +176,14 @@ std::vector<Mounted> mounts_in(std::string_view mountinfo) {
     std::string word;
     std::string folder;
     for (int number = 1; number < 5 && words >> word; ++number) folder = word;
+    words >> word;
+    const bool is_written = word == "rw" || word.starts_with("rw,");
     while (words >> word && word != "-") {
     }
     std::string type;
     std::string source;
     words >> type >> source;
-    if (type == kType) all.push_back({id, unescaped(folder), unescaped(source)});
+    if (type == kType) all.push_back({id, unescaped(folder), unescaped(source), is_written});
   }
   return all;
 }

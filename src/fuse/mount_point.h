@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,8 @@ namespace runnel::fuse {
 
 inline constexpr std::size_t kFirstMessageMax = 64 << 10;
 
-// A volume's file system in a folder: mounted read-only, and the connection to the kernel that
-// whoever serves it needs.
+// A volume's file system in a folder, and the connection to the kernel that whoever serves it
+// needs.
 //
 // Contract: the mount goes with the last copy of the descriptor, at once and whoever uses it, when
 //           this is destroyed, unless leave_dead() was called; unmount_folder() takes it away
@@ -22,10 +23,12 @@ inline constexpr std::size_t kFirstMessageMax = 64 << 10;
 // Threads:  none of its own. create() may start fusermount3 and wait for it.
 class MountPoint {
  public:
+  enum class Access : std::uint8_t { kRead, kWrite };
   // `source`: what the mount is called in the list of mounts. kUnsupported where there is no
   // /dev/fuse, kDenied where this user may not open it.
   static Result<std::unique_ptr<MountPoint>> create(const std::string& folder,
-                                                    const std::string& source);
+                                                    const std::string& source,
+                                                    Access access = Access::kRead);
   ~MountPoint();
   MountPoint(const MountPoint&) = delete;
   MountPoint& operator=(const MountPoint&) = delete;
@@ -59,6 +62,7 @@ struct Mounted {
   std::string id;  // Of this mount, while it is there.
   std::string folder;
   std::string source;
+  bool is_written = false;  // Whether it may be.
 };
 // All that this process sees. Touches none of them.
 Result<std::vector<Mounted>> mounts();

@@ -31,11 +31,14 @@ struct Fields<fuse::MountRequest> {
   static void visit(auto& visit, auto& request) {
     visit("cache", request.cache);
     visit("cache_bytes", request.cache_bytes);
+    visit("connection", request.connection);
     visit("environment", request.environment);
     visit("folder", request.folder);
     visit("format", request.format, Number{.min = 1, .fallback = 1});
     visit("head", request.head);
     visit("hears_errors", request.hears_errors);
+    visit("is_unmounted", request.is_unmounted);
+    visit("log", request.log);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
     visit("version", request.version, Required());
@@ -201,12 +204,15 @@ Result<void> send_request(int socket, const MountRequest& request, const HandedM
 
 Error no_request() { return {Errc::kInvalid, "what was sent is no request for a mount"}; }
 
-// A mount has its folder and both descriptors, a warm-up none of them.
+// A mount has its folder and both descriptors, a warm-up none of them, and one that is no more has
+// its log alone.
 bool is_whole(const HandedMount& mount) {
+  const MountRequest& request = mount.request;
   const bool has_all = mount.connection.valid() && mount.first_message.valid();
   const bool has_none = !mount.connection.valid() && !mount.first_message.valid();
-  if (!mount.request.warm_up) return has_all && !mount.request.folder.empty();
-  return has_none && !mount.request.cache.empty();
+  if (request.warm_up) return has_none && !request.cache.empty();
+  if (request.folder.empty()) return false;
+  return request.is_unmounted ? has_none && !request.log.empty() : has_all;
 }
 
 Error later_format(std::int64_t format) {
@@ -251,7 +257,7 @@ Result<void> send_mount(int socket, const HandedMount& mount) {
   return send_request(socket, mount.request, &mount);
 }
 
-Result<void> send_warm_up(int socket, const MountRequest& request) {
+Result<void> send_alone(int socket, const MountRequest& request) {
   return send_request(socket, request, nullptr);
 }
 

@@ -27,13 +27,17 @@ struct MountRequest {
   std::optional<std::string> warm_up;  // The path.
   // The volume's head as it was just read; none: it is read.
   std::optional<volume::SeenHead> head;
-  bool takes_over = false;               // A process before this one has died.
-  bool hears_errors = false;             // Whoever holds it is told why readers got errors.
+  bool takes_over = false;      // A process before this one has died.
+  std::string log;              // Of a mount that is written to: a folder for logs; empty: of none.
+  std::int64_t connection = 0;  // With a log: the connection's number, by chance.
+  bool is_unmounted = false;    // With a log: what is in it is to be published, and no more.
+  bool hears_errors = false;    // Whoever holds it is told why readers got errors.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   // What a server has to know: one of an earlier build passes over members that it does not know,
   // and refuses a request that would mean something else without them.
-  static constexpr std::int64_t kFormat = 1;
-  std::int64_t format = kFormat;
+  static constexpr std::int64_t kFormat = 2;
+  static constexpr std::int64_t kReadingFormat = 1;  // Without a log.
+  std::int64_t format = kReadingFormat;
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };
 
@@ -49,8 +53,8 @@ Error server_gone();
 // Sends both over a Unix socket, at once. Blocks for as long as the other end reads. Else
 // server_gone(), or kInvalid for a request that is too long.
 Result<void> send_mount(int socket, const HandedMount& mount);
-// Sends one that needs no descriptors.
-Result<void> send_warm_up(int socket, const MountRequest& request);
+// Sends one that needs no descriptors: to warm up, or of a mount that is no more.
+Result<void> send_alone(int socket, const MountRequest& request);
 // The other end of it. kInvalid for what is no request, kUnsupported for one of a later format,
 // kUnavailable when the sender is gone, kFull when this process may open no more files, kTimeout
 // when it takes longer than `patience`.

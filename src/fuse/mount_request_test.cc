@@ -94,7 +94,7 @@ TEST_F(MountRequestTest, OneForAWarmUpArrivesWithoutAny) {
   MountRequest request = mount().request;
   request.folder.clear();
   request.warm_up = "";
-  MUST(send_warm_up(holder_.get(), request));
+  MUST(send_alone(holder_.get(), request));
   const HandedMount got = MUST(received());
   EXPECT_EQ(got.request, request);
   EXPECT_FALSE(got.connection.valid());
@@ -107,17 +107,17 @@ TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
 }
 
 TEST_F(MountRequestTest, OneOfALaterFormatIsRefusedAsSuch) {
-  send_text(R"({"format":2,"store":["of another kind"],"volume":"data"})");
+  send_text(R"({"format":3,"store":["of another kind"],"volume":"data"})");
   EXPECT_EQ(received().error().code, Errc::kUnsupported);
 }
 
 TEST_F(MountRequestTest, AMountWithoutDescriptorsAndAWarmUpOfNoCacheAreRefused) {
   MountRequest request = mount().request;
-  MUST(send_warm_up(holder_.get(), request));
+  MUST(send_alone(holder_.get(), request));
   EXPECT_EQ(received().error().code, Errc::kInvalid);
   request.warm_up = "train";
   request.cache.clear();
-  MUST(send_warm_up(holder_.get(), request));
+  MUST(send_alone(holder_.get(), request));
   EXPECT_EQ(received().error().code, Errc::kInvalid);
 }
 

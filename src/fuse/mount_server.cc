@@ -11,6 +11,7 @@
 #include "env/clock.h"
 #include "env/random.h"
 #include "fuse/mount_point.h"
+#include "fuse/serve_branch.h"
 #include "fuse/serve_mount.h"
 
 namespace runnel::fuse {
@@ -188,18 +189,29 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.version = request.version;
   options.folder = request.folder;
   options.connection = std::move(mount.connection);
-  options.first_message = CO_TRY(bytes_of(mount.first_message));
+  if (!request.is_unmounted) options.first_message = CO_TRY(bytes_of(mount.first_message));
   options.takes_over = request.takes_over;
+  options.logs = request.log;
+  options.connection_number = static_cast<std::uint64_t>(request.connection);
   options.say = [this, connection, &request](const std::string& sentence, bool is_damage) {
     tell_error(connection, request, sentence, is_damage);
   };
   options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
   volume::PackCache* const packs =
       CO_TRY(co_await resources_.hold_packs(request, uuid, volume.ranges()));
-  Result<void> served =
-      co_await serve_mount(loop_, volume, *packs, std::move(options), serving_.token());
+  Result<void> served = co_await serve_by(volume, *packs, std::move(options), request);
   MUST(co_await resources_.release_packs(request, uuid));
   co_return served;
+}
+
+Async<void> MountServer::serve_by(volume::Volume& volume, volume::PackCache& packs,
+                                  ServeOptions options, const MountRequest& request) {
+  const async::StopToken stop = serving_.token();
+  if (request.log.empty()) {
+    return serve_mount(loop_, volume, packs, std::move(options), stop);
+  }
+  return request.is_unmounted ? publish_branch(loop_, volume, packs, std::move(options), stop)
+                              : serve_branch(loop_, volume, packs, std::move(options), stop);
 }
 
 void MountServer::tell_error(int connection, const MountRequest& request,

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "fuse/mount_request.h"
 #include "fuse/mount_resources.h"
+#include "fuse/serve_mount.h"
 #include "volume/volume.h"
 
 namespace runnel::fuse {
@@ -47,6 +48,8 @@ class MountServer {
   Async<void> serve_handed(int connection, HandedMount mount);
   Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
   Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
+  Async<void> serve_by(volume::Volume& volume, volume::PackCache& packs, ServeOptions options,
+                       const MountRequest& request);
   void tell_error(int connection, const MountRequest& request, const std::string& sentence,
                   bool is_damage) const;
   Async<void> warm_up(int connection, const MountRequest& request, volume::Volume& volume);

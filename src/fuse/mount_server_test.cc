@@ -309,7 +309,7 @@ TEST_P(DeadFolderTest, OneThatDoesNotAnswerHoldsUpNoOther) {
   serve_for([&] {
     const async::UniqueFd waits = connected();
     EXPECT_EQ(::fcntl(waits.get(), F_SETFL, 0), 0);
-    MUST(send_warm_up(waits.get(), request));
+    MUST(send_alone(waits.get(), request));
     {
       const Held one = hand_over("one", "", at("other cache"));
       ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);

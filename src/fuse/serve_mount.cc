@@ -9,7 +9,7 @@
 #include "async/together.h"
 #include "env/clock.h"
 #include "fuse/file_service.h"
-#include "fuse/kernel_session.h"
+#include "fuse/version_requests.h"
 #include "volume/kept_session.h"
 #include "volume/pack_cache.h"
 #include "volume/with_pack_cache.h"
@@ -25,8 +25,8 @@ std::set<std::string> no_keys() { return {}; }
 
 Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOptions& options,
                           async::StopToken stop) {
-  const std::unique_ptr<KernelSession> session = CO_TRY(
-      KernelSession::create(loop, std::move(options.connection), options.first_message, service));
+  const std::unique_ptr<KernelSession> session = CO_TRY(KernelSession::create(
+      loop, std::move(options.connection), options.first_message, handlers_of(service)));
   if (options.takes_over) CO_TRY(session->ask_again());
   if (options.serving) options.serving();
   const Result<void> served = co_await session->serve(std::move(stop));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -15,11 +16,14 @@ namespace runnel::fuse {
 struct ServeOptions {
   std::string version;  // Of the volume.
   std::string folder;   // Where it is mounted: by it a process that takes over knows the session.
-  async::UniqueFd connection;     // Of the mount, to the kernel.
-  std::string first_message;      // That the kernel has sent over it.
-  bool takes_over = false;        // From a process that has died.
-  std::function<void()> serving;  // Called once requests are answered.
-  ErrorNotices::Say say;          // Why requests failed; empty: nobody hears.
+  async::UniqueFd connection;  // Of the mount, to the kernel.
+  std::string first_message;   // That the kernel has sent over it.
+  bool takes_over = false;     // From a process that has died.
+  // Of a mount that is written to: a folder of the local disk for the logs of volumes,
+  std::string logs;
+  std::uint64_t connection_number = 0;  // and the connection's number, by chance.
+  std::function<void()> serving;        // Called once requests are answered.
+  ErrorNotices::Say say;                // Why requests failed; empty: nobody hears.
 };
 
 // Answers the requests of a mount until it is no more, with what `packs` has of the volume. The

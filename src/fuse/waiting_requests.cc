@@ -15,7 +15,7 @@ constexpr Duration kLookEvery = Duration::millis(200);
 
 // Answers it when its asker is being killed.
 bool is_over(WaitingRequest& waiting) {
-  if (waiting.request == nullptr) return true;
+  if (waiting.request == nullptr || waiting.is_held) return true;
   if (!env::is_being_killed(::fuse_req_ctx(waiting.request)->pid)) return false;
   ::fuse_reply_err(waiting.take(), EINTR);
   return true;
@@ -24,6 +24,11 @@ bool is_over(WaitingRequest& waiting) {
 }  // namespace
 
 Request WaitingRequest::take() { return std::exchange(request, nullptr); }
+
+bool WaitingRequest::hold() {
+  is_held = request != nullptr;
+  return is_held;
+}
 
 Waiting WaitingRequests::add(Request request) {
   auto waiting = std::make_shared<WaitingRequest>(*this, request);

@@ -21,9 +21,13 @@ struct WaitingRequest : std::enable_shared_from_this<WaitingRequest> {
 
   // Who gets it has to answer; null when it is answered already.
   Request take();
+  // Whether somebody waits, who is from now on answered by the work alone: what it asked for is
+  // done, and an EINTR would be a lie.
+  bool hold();
 
   WaitingRequests& all;
   Request request;
+  bool is_held = false;
 };
 using Waiting = std::shared_ptr<WaitingRequest>;
 

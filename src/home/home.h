@@ -35,6 +35,7 @@ struct Home {
   std::string jobs_mark() const { return root + "/jobs/.home.json"; }
   std::string runner() const { return runner::runner_folder(root); }
   std::string volumes() const { return root + "/volumes"; }
+  std::string writing() const { return root + "/writing"; }  // Logs of mounts that are written to.
   std::string volumes_file() const { return root + "/volumes.json"; }  // volume_places.h
   std::string synced_file() const { return root + "/synced.json"; }    // synced_folders.h
   std::string time() const { return root + "/time.json"; }
