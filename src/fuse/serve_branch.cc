@@ -94,8 +94,8 @@ class Served {
     CO_TRY(co_await publishing_.begin(how, stop));
     CO_TRY(co_await begin_files());
     std::vector<async::Stoppable<void>> both;
-    both.push_back([this](async::StopToken token) { return answer_all(std::move(token)); });
-    both.push_back([this](async::StopToken token) { return publishing_.run(std::move(token)); });
+    both.emplace_back([this](async::StopToken token) { return answer_all(std::move(token)); });
+    both.emplace_back([this](async::StopToken token) { return publishing_.run(std::move(token)); });
     auto first = CO_TRY(co_await async::race<void>(loop_, std::move(both), stop));
     co_return std::move(first.result);
   }

@@ -499,7 +499,8 @@ Async<bool> Volume::publish_manifest(Manifest manifest, std::int64_t base, bool 
   if (!instead) CO_TRY(co_await check_lease());
   if (head().generation != base) co_return false;  // It was looked at anew.
   Head next = next_head(manifest, text, key, instead);
-  if (!instead && !held_lease_) next = with_lease(std::move(next), {next.lease.epoch, ""});
+  const std::int64_t epoch = next.lease.epoch;
+  if (!instead && !held_lease_) next = with_lease(std::move(next), {epoch, ""});
   const HeadRegister::Swap swapped = CO_TRY(co_await head_->swap(std::move(next)));
   if (swapped == HeadRegister::Swap::kDone || head().holds(key)) co_return true;
   co_return !instead && CO_TRY(co_await comes_of(manifest.version, base + 1));
@@ -510,7 +511,7 @@ std::string Volume::session_name() {
   return key.substr(key.rfind('/') + 1);
 }
 
-Async<std::optional<SeenSession>> Volume::see_session(std::string name) {
+Async<std::optional<SeenSession>> Volume::see_session(const std::string& name) {
   return volume::see_session(context_.store, prefix_ + "s/" + name, context_.stop);
 }
 

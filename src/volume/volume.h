@@ -126,7 +126,7 @@ class Volume {
   // The session's, as a lease names it.
   std::string session_name();
   // One that a lease names; none: it has ended.
-  Async<std::optional<SeenSession>> see_session(std::string name);
+  Async<std::optional<SeenSession>> see_session(const std::string& name);
   // Whether somebody else has the lease, as far as one look tells: then kConflict, naming it.
   Async<void> check_not_leased();
   // When it returns, a swap of the head that had no answer was done, or never will be.

@@ -138,8 +138,8 @@ class MountLife {
   // What programs do, and who publishes it.
   Async<void> publish_beside(LeasedPublishing& publishing, writing::Branch& branch) {
     std::vector<async::Stoppable<void>> both;
-    both.push_back([&](async::StopToken stop) { return work(publishing, branch, stop); });
-    both.push_back([&](async::StopToken stop) { return publishing.run(std::move(stop)); });
+    both.emplace_back([&](async::StopToken stop) { return work(publishing, branch, stop); });
+    both.emplace_back([&](async::StopToken stop) { return publishing.run(std::move(stop)); });
     auto first =
         CO_TRY(co_await async::race<void>(process_.loop(), std::move(both), stop_.token()));
     co_return std::move(first.result);
@@ -339,7 +339,7 @@ class LeaseSchedule {
         CO_TRY(co_await volume::Volume::open(process.context(), process.volume()));
     std::map<std::string, std::string> found;
     std::vector<std::string> versions;
-    if (volume.head().newest() != nullptr) versions.push_back("latest");
+    if (volume.head().newest() != nullptr) versions.emplace_back("latest");
     for (const auto& [tag, place] : volume.head().tags) versions.push_back(tag);
     for (const std::string& version : versions) {
       const Result<void> read = co_await find_files(volume, version, found);
