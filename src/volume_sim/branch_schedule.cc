@@ -63,6 +63,7 @@ class BranchSchedule {
   }
 
   void begin_life() {
+    writer_.disk().set_writes_at_once(chance(50));
     life_ = world_.new_process();
     life_->start(writer_.live(*life_, BranchWriter::Ends::kAnyhow));
   }

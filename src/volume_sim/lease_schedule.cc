@@ -255,6 +255,7 @@ class LeaseSchedule {
 
   void begin(MountPlace& place, bool is_last) {
     place.process = world_.new_process();
+    place.disk.set_writes_at_once(chance(50));
     place.life = std::make_shared<MountLife>(dice_, world_.oracle(), outcome_, place,
                                              *place.process, is_last);
     place.process->start(live(place.life));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/async.h"
@@ -52,6 +53,10 @@ class Branch {
   std::uint64_t begun_anew() const { return begun_anew_; }
   // Bytes that the overlay has in a segment of the log.
   Async<std::string> read(DataPlace place, std::size_t length) { return log_->read(place, length); }
+
+  Async<std::vector<std::string>> read_all(std::vector<DataRange> ranges) {
+    return log_->read_all(std::move(ranges));
+  }
 
   // The log goes on in a new segment, with what is left: a log that has failed takes changes again,
   // and one that has grown is short. What was begun to publish has become this version, or, empty,

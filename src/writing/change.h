@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,12 @@ struct DataPlace {
   DataFile file;
   std::uint64_t offset = 0;
   friend auto operator<=>(const DataPlace&, const DataPlace&) = default;
+};
+
+// Bytes that were written.
+struct DataRange {
+  DataPlace place;
+  std::size_t length = 0;
 };
 
 // What a program has done to a branch, or what became of the branch. docs/design/write_log.md.

@@ -56,6 +56,64 @@ Async<StoredContent> ContentStore::store(Inode inode, const Content& content) {
   co_return StoredContent{std::move(file.extents), file.hash.finish()};
 }
 
+bool ContentStore::is_short(const Content& content) {
+  if (content.committed_size() == 0 || content.committed_size() > kShortMax) return false;
+  const std::vector<Range> ranges = content.committed_ranges();
+  return std::ranges::all_of(
+      ranges, [](const Range& range) { return range.source.kind == Source::Kind::kData; });
+}
+
+namespace {
+
+// Files as they are cut, each an entry of the batch.
+struct CutFiles {
+  volume::ReadBatch batch;
+  std::vector<hash::Digest> hashes;
+};
+
+// `parts`: how many of the bytes each has.
+CutFiles cut_whole(const std::vector<std::size_t>& parts, const std::vector<std::string>& bytes) {
+  CutFiles cut;
+  std::size_t at = 0;
+  for (const std::size_t count : parts) {
+    volume::FileCutter cutter;
+    for (std::size_t part = 0; part < count; ++part) cutter.add(bytes[at++]);
+    cutter.end();
+    volume::ReadEntry entry;
+    const bool is_whole = cutter.cut(cut.batch, entry);
+    CHECK(is_whole, "a short file is not cut at once");
+    cut.hashes.push_back(cutter.take_hash().finish());
+    cut.batch.entries.push_back(std::move(entry));
+  }
+  return cut;
+}
+
+}  // namespace
+
+Async<std::vector<StoredContent>> ContentStore::store_shorts(std::vector<const Content*> files) {
+  std::vector<DataRange> ranges;
+  std::vector<std::size_t> parts;
+  for (const Content* const file : files) {
+    CHECK(is_short(*file), "a file is stored as a short one that is none");
+    const std::vector<Range> all = file->committed_ranges();
+    parts.push_back(all.size());
+    for (const Range& range : all) ranges.push_back({range.source.data, range.length});
+  }
+  const std::vector<std::string> bytes = CO_TRY(co_await read_(std::move(ranges)));
+  const CutFiles cut = CO_TRY(co_await worker_.run(
+      [&parts, &bytes]() -> Result<CutFiles> { return cut_whole(parts, bytes); }));
+  CO_TRY(co_await packs_.add(cut.batch, worker_));
+  std::vector<StoredContent> stored;
+  for (std::size_t at = 0; at < files.size(); ++at) {
+    std::vector<volume::Extent> extents;
+    for (const volume::ReadChunk& chunk : cut.batch.entries[at].chunks) {
+      extents.push_back(packs_.extent_of(chunk));
+    }
+    stored.push_back({std::move(extents), cut.hashes[at]});
+  }
+  co_return stored;
+}
+
 Async<ContentStore::File> ContentStore::open(Inode inode, const Content& content) {
   File file;
   file.ranges = content.committed_ranges();
@@ -138,7 +196,8 @@ Async<std::string> ContentStore::bytes_of(const File& file, std::uint64_t from,
       case Source::Kind::kData: {
         DataPlace place = range->source.data;
         place.offset += begin - range->offset;
-        bytes += CO_TRY(co_await read_(place, length));
+        const std::vector<std::string> read = CO_TRY(co_await read_({{place, length}}));
+        bytes += read.front();
         break;
       }
     }

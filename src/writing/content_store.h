@@ -22,7 +22,7 @@ namespace runnel::writing {
 //
 // Contract: store() gives the content of one file as it was committed; packs have the names of
 //           `packs` until this is finished. Of the base's extents what can stay is stored once. One
-//           file at a time.
+//           call at a time.
 // Threads:  the loop's; bytes are hashed and cut on `worker`.
 // Lifetime: what it is given outlives it.
 // Cost:     a file is read once, whole: its hash needs all of its bytes.
@@ -31,14 +31,22 @@ class ContentStore {
  public:
   static constexpr std::uint64_t kReadAtOnce = 8 << 20;
 
-  // Bytes that were written to the branch.
-  using ReadData = std::function<Async<std::string>(DataPlace place, std::size_t length)>;
+  static constexpr std::uint64_t kShortMax = 256 << 10;  // Bytes of a short file.
+  static constexpr std::uint64_t kShortsMax = 4 << 20;   // Of those that are stored together.
+
+  // Bytes that were written to the branch, of each range.
+  using ReadData = std::function<Async<std::vector<std::string>>(std::vector<DataRange> ranges)>;
 
   ContentStore(volume::Snapshot& base, volume::ExtentReader& reader, volume::ChunkPacks& packs,
                async::Worker& worker, ReadData read)
       : base_(base), reader_(reader), packs_(packs), worker_(worker), read_(std::move(read)) {}
 
   Async<StoredContent> store(Inode inode, const Content& content);
+  // Whether it is one that has only what was written to the branch, and not much.
+  static bool is_short(const Content& content);
+  // Short ones, of kShortsMax together: a change of threads for all of them takes no longer than
+  // for one.
+  Async<std::vector<StoredContent>> store_shorts(std::vector<const Content*> files);
 
  private:
   // A file that is stored.

@@ -53,9 +53,18 @@ class ContentStoreTest : public ::testing::Test {
     volume::ExtentReader reader(loop, data_.volume().ranges(), {});
     volume::ChunkPacks packs(loop, data_.volume(), *base_, volume::kPackBytesTarget);
     ContentStore store(*base_, reader, packs, *worker,
-                       [this](DataPlace place, std::size_t length) { return read(place, length); });
+                       [this](std::vector<DataRange> ranges) { return read(std::move(ranges)); });
     Stored stored;
     stored.content = data_.run(store.store(inode, content_));
+    if (ContentStore::is_short(content_)) {
+      ++shorts_;
+      const auto both = data_.run(store.store_shorts({&content_, &content_}));
+      EXPECT_EQ(both.size(), 2U);
+      for (const StoredContent& same : both) {
+        EXPECT_EQ(same.hash, stored.content.hash) << "together as alone";
+        EXPECT_EQ(same.extents, stored.content.extents);
+      }
+    }
     data_.run(packs.finish(*worker));
     packs.name(stored.content.extents);
     stored.packed = packs.stored();
@@ -79,10 +88,16 @@ class ContentStoreTest : public ::testing::Test {
   std::string bytes_;  // Of the file.
   std::string log_;    // That were written.
   Sequence sequence_ = 0;
+  int shorts_ = 0;  // Files that were stored together with others, too.
 
  private:
-  Async<std::string> read(DataPlace place, std::size_t length) {
-    co_return log_.substr(place.offset, length);
+  Async<std::vector<std::string>> read(std::vector<DataRange> ranges) {
+    std::vector<std::string> all;
+    all.reserve(ranges.size());
+    for (const DataRange& range : ranges) {
+      all.push_back(log_.substr(range.place.offset, range.length));
+    }
+    co_return all;
   }
   static std::vector<std::string> all(std::vector<Result<std::string>> chunks) {
     std::vector<std::string> bytes;
@@ -90,6 +105,18 @@ class ContentStoreTest : public ::testing::Test {
     return bytes;
   }
 };
+
+TEST_F(ContentStoreTest, ShortFilesAreStoredTogetherAsTheyAreAlone) {
+  put("");
+  for (const std::size_t size : {std::size_t{1}, std::size_t{3'000}, std::size_t{256 << 10}}) {
+    write(0, noise(size, size));
+    (void)store();
+  }
+  EXPECT_EQ(shorts_, 3);
+  truncate(300'000);
+  (void)store();
+  EXPECT_EQ(shorts_, 3) << "one with a hole is stored alone";
+}
 
 TEST_F(ContentStoreTest, AChangedPageCostsItsChunk) {
   put(noise(3 << 20, 1));

@@ -30,6 +30,9 @@ class LogFiles {
   virtual Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) = 0;
   virtual Result<std::string> read(std::uint64_t number) const = 0;
   virtual Result<void> write(std::uint64_t number, std::uint64_t place, std::string_view bytes) = 0;
+  // Whether write() is likely to give bytes to the kernel without waiting for a disk, so that an
+  // event loop may call it. By any thread.
+  virtual bool writes_at_once() const = 0;
   virtual Result<void> sync(std::uint64_t number) = 0;
   // `length` bytes of a segment, retired or not, from `place` on. Beside all others, by any thread.
   virtual Result<std::string> read_part(std::uint64_t number, std::uint64_t place,

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "async/unique_fd.h"
+#include "env/clock.h"
 #include "env/files.h"
 
 namespace runnel::writing {
@@ -141,7 +142,16 @@ Result<int> LogFolder::open_segment(std::uint64_t number) {
 void LogFolder::close_segment() { open_ = UniqueFd(); }
 
 Result<void> LogFolder::write(std::uint64_t number, std::uint64_t place, std::string_view bytes) {
-  return write_at(TRY(open_segment(number)), path_of(number), place, bytes);
+  const Duration begun = env::real_clock().boot();
+  Result<void> written = write_at(TRY(open_segment(number)), path_of(number), place, bytes);
+  const Duration ended = env::real_clock().boot();
+  if (ended - begun >= kSlow) slow_until_ = (ended + kSlowFor).millis();
+  return written;
+}
+
+// The kernel lets who writes wait once too much of its memory is to be written.
+bool LogFolder::writes_at_once() const {
+  return env::real_clock().boot().millis() >= slow_until_.load();
 }
 
 Result<void> LogFolder::sync(std::uint64_t number) {

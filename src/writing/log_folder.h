@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class LogFolder final : public LogFiles {
   Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) override;
   Result<std::string> read(std::uint64_t number) const override;
   Result<void> write(std::uint64_t number, std::uint64_t place, std::string_view bytes) override;
+  bool writes_at_once() const override;
   Result<void> sync(std::uint64_t number) override;
   Result<std::string> read_part(std::uint64_t number, std::uint64_t place,
                                 std::size_t length) const override;
@@ -47,8 +49,13 @@ class LogFolder final : public LogFiles {
   void close_segment();
   Result<int> open_segment(std::uint64_t number);
 
+  // A write that took this long has waited for the disk, as others will for a while.
+  static constexpr Duration kSlow = Duration::millis(5);
+  static constexpr Duration kSlowFor = Duration::seconds(1);
+
   const std::string folder_;
   const env::FileLock lock_;
+  std::atomic<std::int64_t> slow_until_ = 0;  // Milliseconds since the machine's boot.
   async::UniqueFd open_;
   std::uint64_t open_number_ = 0;
 };

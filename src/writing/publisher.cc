@@ -122,8 +122,8 @@ Async<Publisher::Stored> Publisher::store_contents(volume::Snapshot base) {
   const auto worker = CO_TRY(async::Worker::create(loop_, {.name = "volume-publish"}));
   volume::ExtentReader reader(loop_, volume_.ranges(), {});
   volume::ChunkPacks packs(loop_, volume_, base, options_.pack_bytes);
-  ContentStore store(base, reader, packs, *worker, [this](DataPlace place, std::size_t length) {
-    return branch_.read(place, length);
+  ContentStore store(base, reader, packs, *worker, [this](std::vector<DataRange> ranges) {
+    return branch_.read_all(std::move(ranges));
   });
   packs_ = &packs;
   Result<void> done = co_await store_files(base, store);
@@ -143,14 +143,35 @@ Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) 
   // Frozen nodes stay as they are, whatever is changed meanwhile.
   const Overlay::Nodes& nodes = branch_.overlay().frozen()->nodes;
   const PublishedFiles files = files_of(*branch_.overlay().frozen());
+  std::vector<Inode> shorts;
+  std::uint64_t bytes = 0;  // Of these.
   for (const Inode inode : files.changed) {
-    const Overlay::NodePtr node = nodes.at(inode);
-    contents_[inode] = CO_TRY(co_await store.store(inode, node->content));
+    const Content& content = nodes.at(inode)->content;
+    if (!ContentStore::is_short(content)) {
+      contents_[inode] = CO_TRY(co_await store.store(inode, content));
+      continue;
+    }
+    shorts.push_back(inode);
+    bytes += content.committed_size();
+    if (bytes < ContentStore::kShortsMax) continue;
+    CO_TRY(co_await store_shorts(store, std::exchange(shorts, {})));
+    bytes = 0;
   }
+  CO_TRY(co_await store_shorts(store, std::move(shorts)));
   for (const Inode inode : files.as_based) {
     const volume::Node node = CO_TRY(co_await base.node(inode));
     contents_[inode] = {CO_TRY(co_await base.extents(inode, node)), node.hash};
   }
+  co_return {};
+}
+
+Async<void> Publisher::store_shorts(ContentStore& store, std::vector<Inode> inodes) {
+  const Overlay::Nodes& nodes = branch_.overlay().frozen()->nodes;
+  std::vector<const Content*> files;
+  files.reserve(inodes.size());
+  for (const Inode inode : inodes) files.push_back(&nodes.at(inode)->content);
+  std::vector<StoredContent> stored = CO_TRY(co_await store.store_shorts(std::move(files)));
+  for (std::size_t at = 0; at < inodes.size(); ++at) contents_[inodes[at]] = std::move(stored[at]);
   co_return {};
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "async/async.h"
 #include "async/event_loop.h"
@@ -74,6 +75,7 @@ class Publisher {
   Async<Stored> store_contents(volume::Snapshot base);
   Async<bool> is_over_another(Error error, std::int64_t generation);
   Async<void> store_files(volume::Snapshot& base, ContentStore& store);
+  Async<void> store_shorts(ContentStore& store, std::vector<Inode> inodes);
   Async<volume::Manifest> put_version(std::string message);
   Async<volume::Manifest> put_aside(ChooseTag choose, std::string message);
   Async<volume::Manifest> put_index(volume::Snapshot& base, const volume::InodeEdit& edit,

@@ -1,5 +1,6 @@
 #include "writing/version_edit.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,6 +79,8 @@ PublishedFiles files_of(const Overlay::Frozen& frozen) {
     if (!node->is_file() || !node->is_in_version()) continue;
     (node->content.has_to_be_stored() ? files.changed : files.as_based).push_back(inode);
   }
+  // Those that were made together are read together.
+  std::sort(files.changed.begin(), files.changed.end());
   return files;
 }
 

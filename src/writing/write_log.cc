@@ -173,9 +173,32 @@ Async<void> WriteLog::room_for(std::size_t bytes) {
   const bool fits = end_ + bytes + kRecordBytesMax <= segment_.size;
   if (fits || has_spare_) co_return {};
   LogFiles* const files = files_.get();
-  CO_TRY(co_await writer_->run([files, size = segment_bytes_] { return files->hold_room(size); }));
+  CO_TRY(co_await on_writer([files, size = segment_bytes_] { return files->hold_room(size); }));
   has_spare_ = true;
   co_return {};
+}
+
+Async<std::vector<std::string>> WriteLog::read_all(std::vector<DataRange> ranges) {
+  std::vector<std::string> all(ranges.size());
+  std::vector<std::size_t> on_disk;
+  for (std::size_t at = 0; at < ranges.size(); ++at) {
+    CHECK(ranges[at].place.file.kind == DataFile::Kind::kSegment, "a log has its segments");
+    if (auto bytes = held(ranges[at].place, ranges[at].length)) {
+      all[at] = *std::move(bytes);
+    } else {
+      on_disk.push_back(at);
+    }
+  }
+  if (on_disk.empty()) co_return all;
+  const LogFiles* const files = files_.get();
+  CO_TRY(co_await reader_->run([files, &ranges, &on_disk, &all]() -> Result<void> {
+    for (const std::size_t at : on_disk) {
+      const DataPlace& place = ranges[at].place;
+      all[at] = TRY(files->read_part(place.file.number, place.offset, ranges[at].length));
+    }
+    return {};
+  }));
+  co_return all;
 }
 
 Async<void> WriteLog::written(Sequence sequence) { co_return co_await wait_for(sequence, false); }
@@ -195,7 +218,7 @@ Async<void> WriteLog::wait_for(Sequence sequence, bool on_disk) {
       CO_TRY(co_await turn_ended_.wait({}));
     } else if (failure_) {
       co_return *failure_;
-    } else {
+    } else if (on_disk || !write_at_once()) {
       CO_TRY(co_await work());
     }
   }
@@ -224,15 +247,40 @@ Async<void> WriteLog::work() {
     }
     return on_disk ? files->sync(current) : Result<void>();
   };
-  const Result<void> done = co_await writer_->run(write);
+  const Result<void> done = co_await on_writer(write);
   is_busy_ = false;
+  end_work(done, current, until, on_disk);
+  co_return {};
+}
+
+void WriteLog::end_work(const Result<void>& done, std::uint64_t current, Sequence until,
+                        bool on_disk) {
   const bool is_past = current < anew_;  // A checkpoint stands for it by now.
   if (done.ok()) written_ = std::max(written_, until);
   if (done.ok() && on_disk) let_go(until);
   if (done.ok()) made_ = std::max(made_, current);
   if (!done.ok() && !is_past) failure_ = done.error();
   turn_ended_.notify_all();
-  co_return {};
+}
+
+bool WriteLog::write_at_once() {
+  const bool is_much = held_bytes_ > static_cast<std::size_t>(kHeldMax.count());
+  const bool is_alone = on_writer_ == 0 && wait_for_disk_ == 0 && pending_.size() == 1;
+  if (!is_alone || is_much || !files_->writes_at_once()) return false;
+  const Batch& first = pending_.front();
+  if (!first.is_made || first.frames->size() > kAtOnceMax) return false;
+  const Batch batch = std::exchange(pending_, {}).front();
+  held_[{batch.segment.number, batch.place}].last = batch.last;
+  const Result<void> done = files_->write(batch.segment.number, batch.place, *batch.frames);
+  end_work(done, batch.segment.number, batch.last, false);
+  return true;
+}
+
+Async<void> WriteLog::on_writer(std::function<Result<void>()> work) {
+  ++on_writer_;
+  Result<void> done = co_await writer_->run(std::move(work));
+  --on_writer_;
+  co_return done;
 }
 
 void WriteLog::let_go(Sequence durable) {
@@ -261,7 +309,7 @@ Record WriteLog::with_bytes(Record record) const {
 Async<void> WriteLog::begin_anew(std::function<std::vector<Record>()> checkpoint,
                                  RecordVisitor visit) {
   LogFiles* const files = files_.get();
-  CO_TRY(co_await writer_->run([files, size = segment_bytes_] { return files->hold_room(size); }));
+  CO_TRY(co_await on_writer([files, size = segment_bytes_] { return files->hold_room(size); }));
   failure_.reset();
   pending_.clear();
   last_ += kCheckpointGap;
@@ -297,7 +345,7 @@ Async<void> WriteLog::retire_before(std::uint64_t number) {
     for (std::uint64_t at = from; at < number; ++at) TRY(files->retire(at));
     return {};
   };
-  CO_TRY(co_await writer_->run(retire));
+  CO_TRY(co_await on_writer(retire));
   oldest_ = number;
   co_return {};
 }
@@ -305,7 +353,7 @@ Async<void> WriteLog::retire_before(std::uint64_t number) {
 Async<void> WriteLog::remove_unused(std::set<DataFile> used) {
   LogFiles* const files = files_.get();
   CHECK(oldest_ <= made_, "a log has no segment");
-  co_return co_await writer_->run([files, &used]() -> Result<void> {
+  co_return co_await on_writer([files, &used]() -> Result<void> {
     for (const std::uint64_t number : TRY(files->retired())) {
       if (!used.contains({DataFile::Kind::kSegment, number})) TRY(files->remove(number));
     }

@@ -33,13 +33,15 @@ namespace runnel::writing {
 //           more and whoever waits gets that error: the kernel may have dropped what a second try
 //           would call safe. Then begin_anew() goes on elsewhere. What was appended is in memory
 //           until somebody waits: who appends much waits now and then.
-// Threads:  the loop's; files are touched on threads of its own, "write-log" and "read-log".
+// Threads:  the loop's; files are touched on threads of its own, "write-log" and "read-log", but for
+//           short writes that wait for nothing.
 // Lifetime: stop() is awaited before destruction.
 // Limits:   what is not on the disk yet is held in memory, and synced when it is over kHeldMax.
 class WriteLog {
  public:
   static constexpr Bytes kSegment = Bytes::mebi(64);
   static constexpr Bytes kHeldMax = Bytes::mebi(16);
+  static constexpr std::size_t kAtOnceMax = 256 << 10;  // Bytes that the loop itself writes.
 
   struct Opened {
     std::unique_ptr<WriteLog> log;
@@ -63,6 +65,9 @@ class WriteLog {
   Async<void> durable(Sequence sequence);
   // Bytes of a record, or of one before the last checkpoint whose segment was not removed.
   Async<std::string> read(DataPlace place, std::size_t length);
+
+  // Of several, in their order.
+  Async<std::vector<std::string>> read_all(std::vector<DataRange> ranges);
 
   // From here on the log begins with what `checkpoint` gives, which all records come to that were
   // appended until it is called; who waits for one of these is done with it. Bytes that are not on
@@ -115,6 +120,12 @@ class WriteLog {
   Async<void> wait_for(Sequence sequence, bool on_disk);
   // Writes all that is pending, and syncs it where somebody waits for that.
   Async<void> work();
+  // The same for little, at once: a change of threads takes several times as long as the kernel
+  // does for a small write. False, and nothing is done, where it might wait.
+  bool write_at_once();
+  void end_work(const Result<void>& done, std::uint64_t current, Sequence until, bool on_disk);
+  // What is done on the writer's thread, one after another.
+  Async<void> on_writer(std::function<Result<void>()> work);
   void let_go(Sequence durable);
   Async<void> retire_before(std::uint64_t number);
 
@@ -139,6 +150,7 @@ class WriteLog {
   HeldBatches held_;
   std::size_t held_bytes_ = 0;
   bool is_busy_ = false;
+  int on_writer_ = 0;             // What is to be done there, and is not done yet.
   int wait_for_disk_ = 0;         // Who waits for a sync.
   std::optional<Error> failure_;  // Of what was to be written or synced since the last checkpoint.
 };

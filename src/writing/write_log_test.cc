@@ -27,6 +27,7 @@ class WriteLogTest : public ::testing::Test {
   Result<WriteLog::Opened> try_open(const std::string& branch = "main") {
     close();
     there_.clear();
+    disk_.set_writes_at_once(dice_.next() % 2 == 0);
     const auto visit = [this](const LoggedRecord& logged) -> Result<void> {
       there_.push_back(logged);
       return {};

@@ -34,6 +34,7 @@ class LogDisk::View final : public LogFiles {
   Result<std::string> read(std::uint64_t number) const override {
     return disk_.segments_.at(number).now;
   }
+  bool writes_at_once() const override { return disk_.writes_at_once_; }
   // A kill may come between two sectors.
   Result<void> write(std::uint64_t number, std::uint64_t place, std::string_view bytes) override {
     Segment& segment = disk_.segments_.at(number);

@@ -31,6 +31,8 @@ class LogDisk {
   // The next sync, or write, fails.
   void fail_next_sync() { fails_sync_ = true; }
   void fail_next_write() { fails_write_ = true; }
+  // As the kernel's memory has room, or not.
+  void set_writes_at_once(bool at_once) { writes_at_once_ = at_once; }
   // Nothing fails from here on.
   void heal() { is_full_ = fails_sync_ = fails_write_ = false; }
 
@@ -64,6 +66,7 @@ class LogDisk {
   bool has_room_ = false;  // Held for a segment.
   bool fails_sync_ = false;
   bool fails_write_ = false;
+  bool writes_at_once_ = false;
   std::int64_t syncs_ = 0;
 };
 
