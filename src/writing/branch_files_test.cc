@@ -97,6 +97,8 @@ class BranchByPaths {
     MUST(data_.try_run(publisher.begin_anew()));
   }
 
+  void add_earlier(const volume::Manifest& manifest) { files_->add_earlier(base_of(manifest)); }
+
   // The next time that bytes of the base are read.
   void while_base_is_read(std::function<Async<void>()> busy) { busy_ = std::move(busy); }
   Async<void> begin_anew_soon() { return branch_->begin_anew(""); }
@@ -457,6 +459,27 @@ TEST_F(BranchFilesTest, AFileThatIsOpenKeepsItsBytesWhenItsNameIsPublishedAway) 
 }
 
 // What was in memory alone is written to the new segment, and an old place reads as zeros.
+// As the next server of a mount has it, whose programs have the file open.
+TEST_F(BranchFilesTest, AServerThatTakesOverIsToldTheBasesOfFilesWithoutAName) {
+  BranchByPaths branch(data_);
+  const Inode file = branch.make_file("a", "bytes of a");
+  branch.publish();
+  const volume::Manifest before = data_.newest();
+  MUST(branch.run(branch.files().remove({}, {volume::kRootInode, "a"}, NodeKind::kFile)));
+  branch.make_file("b", "bytes of b");
+  branch.publish();
+  branch.reopen();
+  EXPECT_EQ(branch.run(branch.files().read(file, 0, 100)).error().code, Errc::kNotFound);
+  branch.add_earlier(before);
+  EXPECT_EQ(MUST(branch.run(branch.files().read(file, 0, 100))), "bytes of a");
+  MUST(branch.run(branch.files().write(file, 6, "off")));
+  EXPECT_EQ(MUST(branch.run(branch.files().read(file, 0, 100))), "bytes offa");
+  branch.publish();
+  EXPECT_EQ(MUST(branch.run(branch.files().read(file, 0, 5))), "bytes") << "it is used, and stays";
+  MUST(branch.files().forget(file));
+  EXPECT_FALSE(branch.run(branch.files().read(file, 0, 100)).ok());
+}
+
 TEST_F(BranchFilesTest, AReadBesideACheckpointHasWhatWasWritten) {
   BranchByPaths branch(data_);
   const Inode made = branch.make_file("a", "bytes");

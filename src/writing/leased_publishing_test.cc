@@ -209,6 +209,22 @@ TEST_F(LeasedPublishingTest, OneWhoseVolumeWasWrittenToMeanwhileHasLostAndDropsN
   EXPECT_TRUE(head().lease.session.empty());
 }
 
+TEST_F(LeasedPublishingTest, ATagThatIsThereStaysWhatItIs) {
+  Life life(*this, Begins::kAnew);
+  life.make("mine");
+  take_for_dead(life);
+  data_.put({{"theirs", "1"}});
+  data_.run(data_.volume().change_head([](const volume::Head& now) {
+    volume::Head next = now;
+    next.tags["recovered-2"] = *now.newest();
+    return Result<volume::Head>(next);
+  }));
+  run_until(life, [&life] { return !life.recovered().empty(); });
+  EXPECT_EQ(life.recovered(), std::vector<std::string>{"data@recovered-2-2"});
+  EXPECT_EQ(contents("recovered-2"), (volume::testing::Contents{{"theirs", "1"}}));
+  EXPECT_EQ(contents("recovered-2-2"), (volume::testing::Contents{{"mine", "bytes of mine"}}));
+}
+
 TEST_F(LeasedPublishingTest, AMountOnALogThatTheNewestVersionHasLeftBehindSetsItAside) {
   {
     Life life(*this, Begins::kAnew);

@@ -14,6 +14,15 @@ namespace {
 
 constexpr std::uint64_t kSize = 64 << 10;
 
+TEST(LogFolderTest, WritesAtOnceUntilItHasWaited) {
+  const env::testing::TemporaryDirectory folder;
+  const auto files = MUST(LogFolder::open(folder.path() + "/log"));
+  MUST(files->make(1, "header", kSize));
+  EXPECT_TRUE(files->writes_at_once()) << "nothing has been slow";
+  MUST(files->write(1, 100, "bytes"));
+  EXPECT_EQ(MUST(files->read_part(1, 100, 5)), "bytes");
+}
+
 TEST(LogFolderTest, KeepsWhatIsWrittenInItsSegments) {
   const env::testing::TemporaryDirectory folder;
   const std::string path = folder.path() + "/writing/log";

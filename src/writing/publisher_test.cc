@@ -237,6 +237,25 @@ TEST_F(PublisherTest, AVersionHasWhatWasCommitted) {
   data_.run(volume().end_session());
 }
 
+// More than are stored together, and longer ones, empty ones and ones with holes between them.
+TEST_F(PublisherTest, FilesOfAllLengthsAreInAVersion) {
+  begin();
+  PathBranch branch(data_, on_disk("log"));
+  branch.make_folder("many");
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    const std::string name = "many/" + std::to_string(number);
+    const std::size_t size = number % 10 == 0 ? 0 : number % 7 == 0 ? 400'000 : number * 3'000;
+    branch.create(name, noise(size, number));
+    if (number % 9 == 0) branch.write(name, size + 500'000, "behind a hole");
+    if (number % 4 == 0) branch.write(name, 0, "written again");
+  }
+  branch.create("twice", noise(200'000, 1'000));
+  branch.create("the same", noise(200'000, 1'000));
+  ASSERT_TRUE(MUST(branch.try_publish(volume())).has_value());
+  EXPECT_EQ(data_.contents(), branch.files());
+  data_.run(volume().end_session());
+}
+
 TEST_F(PublisherTest, OfAnEmptyVolumeTheFirstVersion) {
   begin();
   PathBranch branch(data_, on_disk("log"));

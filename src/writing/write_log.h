@@ -33,8 +33,8 @@ namespace runnel::writing {
 //           more and whoever waits gets that error: the kernel may have dropped what a second try
 //           would call safe. Then begin_anew() goes on elsewhere. What was appended is in memory
 //           until somebody waits: who appends much waits now and then.
-// Threads:  the loop's; files are touched on threads of its own, "write-log" and "read-log", but for
-//           short writes that wait for nothing.
+// Threads:  the loop's; files are touched on threads of its own, "write-log" and "read-log", but
+//           for short writes that wait for nothing.
 // Lifetime: stop() is awaited before destruction.
 // Limits:   what is not on the disk yet is held in memory, and synced when it is over kHeldMax.
 class WriteLog {

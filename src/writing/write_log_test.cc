@@ -66,6 +66,22 @@ class WriteLogTest : public ::testing::Test {
     co_return co_await log_->durable(sequence);
   }
   // More than two segments.
+  // Whether written() returns before anything else has its turn.
+  Async<void> wait_and_look(Sequence sequence, bool& has_returned) {
+    has_returned = false;
+    async::Gate waiting(*loop_);
+    CO_TRY(loop_->spawn(waiting, note_return(sequence, has_returned)));
+    CO_TRY(co_await loop_->yield());
+    const bool was_at_once = has_returned;
+    CO_TRY(co_await waiting.close());
+    has_returned = was_at_once;
+    co_return {};
+  }
+  Async<void> note_return(Sequence sequence, bool& has_returned) {
+    CO_TRY(co_await log_->written(sequence));
+    has_returned = true;
+    co_return {};
+  }
   void append_many() {
     for (int count = 0; count < 130; ++count) append(long_one(static_cast<char>('a' + count % 26)));
   }
@@ -349,6 +365,58 @@ TEST_F(WriteLogTest, AFullDiskIsToldBeforeAnythingIsPromised) {
   disk_.set_full(false);
   const std::vector<Record> now{some()};
   MUST(begin_anew(now));
+  EXPECT_EQ(open(), now);
+}
+
+TEST_F(WriteLogTest, BytesOfSeveralRecordsComeInTheirOrder) {
+  open();
+  std::vector<DataRange> ranges;
+  std::vector<std::string> expected;
+  const auto write = [&](char byte) {
+    const std::string bytes(5'000, byte);
+    DataPlace place = MUST(log_->append({{}, Write{7, 0, {}, bytes}})).end;
+    place.offset -= bytes.size();
+    ranges.push_back({place, bytes.size()});
+    expected.push_back(bytes);
+  };
+  for (const char byte : {'a', 'b', 'c'}) write(byte);
+  expect_durable(log_->last());
+  for (const char byte : {'d', 'e'}) write(byte);  // These are in memory.
+  std::swap(ranges[0], ranges[4]);
+  std::swap(expected[0], expected[4]);
+  EXPECT_EQ(MUST(loop_->block_on(log_->read_all(ranges))), expected);
+  EXPECT_TRUE(MUST(loop_->block_on(log_->read_all({}))).empty());
+  expect_durable(log_->last());
+}
+
+// No other thread is waited for, but where the disk or much is.
+TEST_F(WriteLogTest, AShortWriteIsMadeInTheTurnInWhichItIsWaitedFor) {
+  open();
+  disk_.set_writes_at_once(true);
+  append();
+  bool has_returned = false;
+  MUST(loop_->block_on(wait_and_look(log_->last(), has_returned)));
+  EXPECT_TRUE(has_returned);
+  disk_.set_writes_at_once(false);
+  append();
+  MUST(loop_->block_on(wait_and_look(log_->last(), has_returned)));
+  EXPECT_FALSE(has_returned) << "the thread has still to do it";
+  expect_durable(log_->last());
+  EXPECT_EQ(open(), all_);
+}
+
+TEST_F(WriteLogTest, AWriteThatFailsAtOnceIsToldAsAnyOther) {
+  open();
+  expect_durable(append());
+  disk_.set_writes_at_once(true);
+  disk_.fail_next_write();
+  append();
+  EXPECT_EQ(loop_->block_on(log_->written(log_->last())).error().code, Errc::kIo);
+  EXPECT_TRUE(log_->has_failed());
+  EXPECT_EQ(log_->append(some()).error().code, Errc::kIo);
+  const std::vector<Record> now{some()};
+  MUST(begin_anew(now));
+  EXPECT_FALSE(log_->has_failed());
   EXPECT_EQ(open(), now);
 }
 
