@@ -183,7 +183,8 @@ TEST_F(ServeBranchTest, OnceSomebodyElseHasWrittenNothingCanBeChanged) {
   EXPECT_NE(said_.find("data@recovered-"), std::string::npos) << said_;
   EXPECT_FALSE(contents().contains("mine"));
   ASSERT_EQ(data_.volume().head().tags.size(), 1U);
-  EXPECT_EQ(contents(data_.volume().head().tags.begin()->first).at("mine"), "bytes");
+  const std::string tag = data_.volume().head().tags.begin()->first;
+  EXPECT_EQ(contents(tag).at("mine"), "bytes");
 }
 
 TEST_F(ServeBranchTest, AMountThatIsReadAloneHasNothingToPublish) {
