@@ -95,12 +95,16 @@ void BranchService::answer_entry(const Waiting& waiting, const FileFound& found)
   if (::fuse_reply_entry(request, &entry) == 0) known_.add(found.inode);
 }
 
-Async<void> BranchService::ready(std::size_t bytes) {
-  if (!refuses_changes_) CO_TRY(co_await room_(bytes));
+// A disk that has no room may have some once the log begins anew, which it does as soon as what it
+// has is published.
+Async<void> BranchService::ready(std::size_t bytes, Purpose purpose) {
+  if (!refuses_changes_ && purpose == Purpose::kGrowth) CO_TRY(co_await room_(bytes));
   if (refuses_changes_) {
     co_return writing::refused(Refusal::kReadOnly, "the volume is written to by somebody else");
   }
-  co_return co_await branch_.room_for(bytes);
+  const Result<void> there = co_await branch_.room_for(bytes, purpose);
+  if (!there.ok()) log_failed_();
+  co_return there;
 }
 
 writing::Asker BranchService::asker_of(const Waiting& waiting, RequestId id) {
@@ -236,7 +240,7 @@ void BranchService::remove(Request request, Place at, NodeKind kind) {
 }
 
 Async<void> BranchService::answer_remove(Waiting waiting, RequestId id, Place at, NodeKind kind) {
-  CO_TRY(co_await ready(kBytesOfNames));
+  CO_TRY(co_await ready(kBytesOfNames, Purpose::kRemoval));
   CO_TRY(co_await files_.remove(asker_of(waiting, id), std::move(at), kind));
   CO_TRY(co_await written());
   if (const Request request = waiting->take()) ::fuse_reply_err(request, 0);

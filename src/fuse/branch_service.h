@@ -92,7 +92,8 @@ class BranchService {
   // With a handle, of what was just made or found, or, null, was known before.
   void give_handle(const Waiting& waiting, const writing::FileFound* made, int flags);
   // Waits until a change of about so many bytes can be made. A disk that is full is told here.
-  Async<void> ready(std::size_t bytes);
+  using Purpose = writing::WriteLog::Purpose;
+  Async<void> ready(std::size_t bytes, Purpose purpose = Purpose::kGrowth);
   // Who is to be asked whether the change is still wanted. After it the answer comes by the work.
   static writing::Asker asker_of(const Waiting& waiting, writing::RequestId id = {});
   // As a folder of a group gives it to what is made in it.

@@ -125,7 +125,17 @@ class Served {
     return all;
   }
 
+  // Nobody else would know.
+  void tell_lost() {
+    if (branch_.lost() == 0 || !options_.say) return;
+    options_.say(std::to_string(branch_.lost()) +
+                     " changes at the end of the log are gone, as they lie behind one that is not "
+                     "whole: the machine lost its power, or the disk is damaged",
+                 true);
+  }
+
   Async<void> begin_files() {
+    tell_lost();
     const std::string version = *branch_.overlay().base();
     std::optional<volume::Snapshot> base;
     if (!version.empty()) base.emplace(CO_TRY(co_await volume_.snapshot(version)));

@@ -15,6 +15,7 @@ Async<std::unique_ptr<Branch>> Branch::open(async::EventLoop& loop, Site site, s
   WriteLog::Opened opened = CO_TRY(co_await WriteLog::open(
       loop, std::move(site.files), std::move(site.owner), site.nonce, visit, site.segment));
   branch->log_ = std::move(opened.log);
+  branch->lost_ = opened.lost;
   // One that was killed before its first record was there has none.
   if (!branch->overlay_.base()) MUST(branch->change({.request = {}, .change = Based{base}}));
   co_return branch;

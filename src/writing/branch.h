@@ -41,7 +41,13 @@ class Branch {
   // that does not go on from what is there is the caller's defect.
   Result<LoggedRecord> change(Record record);
   // As WriteLog has it.
-  Async<void> room_for(std::size_t bytes) { return log_->room_for(bytes); }
+  Async<void> room_for(std::size_t bytes, WriteLog::Purpose purpose) {
+    return log_->room_for(bytes, purpose);
+  }
+  bool is_short_of_room() const { return log_->is_short_of_room(); }
+  // Whole records that the log had behind its end when it was opened: written last before a loss of
+  // power, or behind a damaged one. What they did is gone.
+  std::size_t lost() const { return lost_; }
   Async<void> written(Sequence sequence) { return log_->written(sequence); }
   Async<void> durable(Sequence sequence) { return log_->durable(sequence); }
   Sequence last() const { return log_->last(); }
@@ -78,6 +84,7 @@ class Branch {
   std::unique_ptr<WriteLog> log_;
   Overlay overlay_;
   std::uint64_t begun_anew_ = 0;
+  std::size_t lost_ = 0;
 };
 
 }  // namespace runnel::writing

@@ -86,6 +86,18 @@ TEST_F(BranchTest, BegunOverItIsAnotherVersionWithoutAChange) {
   EXPECT_TRUE(disk_.retired().empty());
 }
 
+TEST_F(BranchTest, KnowsWhatItsLogHasLost) {
+  open();
+  make(10, "a", "bytes of a");
+  run(branch_->written(branch_->last()));
+  EXPECT_EQ(branch_->lost(), 0U);
+  stop();
+  std::string& segment = disk_.bytes_of(1);
+  segment[segment.find("bytes of a")] ^= 1;
+  open();
+  EXPECT_EQ(branch_->lost(), 1U) << "the commit behind it";
+}
+
 TEST_F(BranchTest, KnowsHowLongItsLogIs) {
   open();
   make(10, "a", std::string(100'000, 'a'));

@@ -80,6 +80,7 @@ Result<std::unique_ptr<LogFolder>> LogFolder::open(const std::string& folder) {
   env::FileLock lock = TRY(env::FileLock::acquire(folder + "/.lock"));
   std::unique_ptr<LogFolder> log(new LogFolder(folder, std::move(lock)));
   TRY(env::remove_file(log->spare()));
+  log->hold_reserve();
   return log;
 }
 
@@ -105,16 +106,31 @@ Result<std::vector<std::uint64_t>> LogFolder::named(std::string_view end) const 
   return found;
 }
 
-Result<void> LogFolder::hold_room(std::uint64_t size) {
-  const Result<env::FileInfo> there = env::file_info(spare());
-  if (there.ok() && there->size == Bytes::count(static_cast<std::int64_t>(size))) return {};
+Result<void> LogFolder::hold_room(std::uint64_t size, Reserve reserve) {
+  const auto has_size = [size](const std::string& path) {
+    const Result<env::FileInfo> there = env::file_info(path);
+    return there.ok() && there->size == Bytes::count(static_cast<std::int64_t>(size));
+  };
+  if (has_size(spare())) return {};
   Result<void> filled = fill(spare(), size);
   if (!filled.ok()) (void)env::remove_file(spare());
+  const bool is_full = !filled.ok() && filled.error().code == Errc::kFull;
+  if (is_full && reserve == Reserve::kTake && has_size(this->reserve())) {
+    return env::rename_file(this->reserve(), spare());
+  }
   return filled;
 }
 
+// A disk that has no room for it now may have some later.
+void LogFolder::hold_reserve() {
+  const Result<env::FileInfo> there = env::file_info(reserve());
+  if (there.ok() && there->size == kReserve) return;
+  const Result<void> filled = fill(reserve(), static_cast<std::uint64_t>(kReserve.count()));
+  if (!filled.ok()) (void)env::remove_file(reserve());
+}
+
 Result<void> LogFolder::make(std::uint64_t number, std::string_view header, std::uint64_t size) {
-  TRY(hold_room(size));
+  TRY(hold_room(size, Reserve::kLeave));
   const UniqueFd file(::open(spare().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.valid()) return errno_error("open " + spare(), errno);
   Result<void> written = write_at(file.get(), spare(), 0, header);
@@ -191,6 +207,7 @@ Result<void> LogFolder::remove(std::uint64_t number) {
   close_segment();
   TRY(env::remove_file(path_of(number)));
   TRY(env::remove_file(retired_path_of(number)));
+  hold_reserve();
   return env::sync_directory(folder_);
 }
 

@@ -21,6 +21,7 @@ namespace runnel::writing {
 class LogFolder final : public LogFiles {
  public:
   static constexpr Bytes kSegmentMax = Bytes::mebi(256);  // A longer one is not read.
+  static constexpr Bytes kReserve = Bytes::mebi(4);       // A segment of this size may take it.
 
   // Makes it, for its owner alone, where it is missing, and durable. kConflict when another process
   // has it.
@@ -28,7 +29,7 @@ class LogFolder final : public LogFiles {
 
   Result<std::vector<std::uint64_t>> numbers() const override;
   Result<std::vector<std::uint64_t>> retired() const override;
-  Result<void> hold_room(std::uint64_t size) override;
+  Result<void> hold_room(std::uint64_t size, Reserve reserve) override;
   Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) override;
   Result<std::string> read(std::uint64_t number) const override;
   Result<void> write(std::uint64_t number, std::uint64_t place, std::string_view bytes) override;
@@ -46,6 +47,8 @@ class LogFolder final : public LogFiles {
   std::string path_of(std::uint64_t number) const;
   std::string retired_path_of(std::uint64_t number) const;
   std::string spare() const { return folder_ + "/spare"; }
+  std::string reserve() const { return folder_ + "/reserve"; }
+  void hold_reserve();
   void close_segment();
   Result<int> open_segment(std::uint64_t number);
 

@@ -41,7 +41,7 @@ TEST(LogFolderTest, KeepsWhatIsWrittenInItsSegments) {
     EXPECT_EQ(MUST(files->read_part(4, 2, 5)), "tired");
     EXPECT_EQ(MUST(files->read_part(2, 100, 5)), "bytes");
     EXPECT_EQ(files->read_part(2, kSize - 1, 5).error().code, Errc::kCorrupt);
-    MUST(files->hold_room(kSize));
+    MUST(files->hold_room(kSize, LogFiles::Reserve::kLeave));
     EXPECT_EQ(LogFolder::open(path).error().code, Errc::kConflict);
   }
   for (const char* name : {"note", "1.log", "000003.log.old"}) {

@@ -43,7 +43,9 @@ Async<void> PublishLoop::publish_once() {
     CO_TRY(co_await publisher_.publish(""));
   }
   const auto kept = static_cast<std::uint64_t>(options_.log_kept.count());
-  if (branch_.log_bytes() >= kept || is_long()) CO_TRY(co_await publisher_.begin_anew());
+  const bool is_to_be_short =
+      branch_.log_bytes() >= kept || is_long() || branch_.is_short_of_room();
+  if (is_to_be_short) CO_TRY(co_await publisher_.begin_anew());
   co_return {};
 }
 

@@ -73,6 +73,7 @@ WriteLog::WriteLog(async::EventLoop& loop, std::unique_ptr<LogFiles> files,
     : files_(std::move(files)),
       writer_(std::move(writer)),
       reader_(std::move(reader)),
+      segment_most_(segment_bytes),
       segment_bytes_(segment_bytes),
       turn_ended_(loop),
       segment_(at.segment),
@@ -167,15 +168,29 @@ Async<std::string> WriteLog::read(DataPlace place, std::size_t length) {
       [files, place, length] { return files->read_part(place.file.number, place.offset, length); });
 }
 
-Async<void> WriteLog::room_for(std::size_t bytes) {
+Async<void> WriteLog::room_for(std::size_t bytes, Purpose purpose) {
   CHECK(bytes <= static_cast<std::size_t>(kSegment.count()) / 2,
         "more than a segment has room for");
-  const bool fits = end_ + bytes + kRecordBytesMax <= segment_.size;
+  const std::size_t kept = purpose == Purpose::kRemoval ? 0 : kRecordBytesMax;
+  const bool fits = end_ + bytes + kept <= segment_.size;
   if (fits || has_spare_) co_return {};
+  co_return co_await hold_room(LogFiles::Reserve::kLeave);
+}
+
+Async<void> WriteLog::hold_room(LogFiles::Reserve reserve) {
+  if (has_spare_) co_return {};
   LogFiles* const files = files_.get();
-  CO_TRY(co_await on_writer([files, size = segment_bytes_] { return files->hold_room(size); }));
-  has_spare_ = true;
-  co_return {};
+  const auto least = std::min(segment_most_, static_cast<std::uint64_t>(kSegmentLeast.count()));
+  for (std::uint64_t size = segment_most_;; size = std::max(least, size / 2)) {
+    const Result<void> held =
+        co_await on_writer([files, size, reserve] { return files->hold_room(size, reserve); });
+    is_short_of_room_ = !held.ok() && held.error().code == Errc::kFull;
+    if (held.ok()) {
+      segment_bytes_ = size;
+      has_spare_ = true;
+    }
+    if (!is_short_of_room_ || size == least) co_return held;
+  }
 }
 
 Async<std::vector<std::string>> WriteLog::read_all(std::vector<DataRange> ranges) {
@@ -308,8 +323,7 @@ Record WriteLog::with_bytes(Record record) const {
 // Its room is held first, beside those who write: without it nothing has changed.
 Async<void> WriteLog::begin_anew(std::function<std::vector<Record>()> checkpoint,
                                  RecordVisitor visit) {
-  LogFiles* const files = files_.get();
-  CO_TRY(co_await on_writer([files, size = segment_bytes_] { return files->hold_room(size); }));
+  CO_TRY(co_await hold_room(LogFiles::Reserve::kTake));
   failure_.reset();
   pending_.clear();
   last_ += kCheckpointGap;

@@ -40,6 +40,8 @@ namespace runnel::writing {
 class WriteLog {
  public:
   static constexpr Bytes kSegment = Bytes::mebi(64);
+  // On a disk that has no room for more.
+  static constexpr Bytes kSegmentLeast = Bytes::mebi(4);
   static constexpr Bytes kHeldMax = Bytes::mebi(16);
   static constexpr std::size_t kAtOnceMax = 256 << 10;  // Bytes that the loop itself writes.
 
@@ -58,8 +60,12 @@ class WriteLog {
   // error of a log that has failed.
   Result<LoggedRecord> append(Record record);
   // Holds the room for records of so many bytes, so that a disk which is full is told before any of
-  // them is appended: kFull. Others may need it first.
-  Async<void> room_for(std::size_t bytes);
+  // them is appended: kFull. Others may need it first. What removes something has what is left of
+  // the segment for others, since it is what makes room.
+  enum class Purpose : std::uint8_t { kGrowth, kRemoval };
+  Async<void> room_for(std::size_t bytes, Purpose purpose);
+  // Whether it was asked for more than the disk had room for, and has not begun anew since.
+  bool is_short_of_room() const { return is_short_of_room_; }
   // Waits until the kernel has the record, or the disk.
   Async<void> written(Sequence sequence);
   Async<void> durable(Sequence sequence);
@@ -111,6 +117,8 @@ class WriteLog {
   LoggedRecord add(Record record, const std::string& payload);
   // Of one that goes on behind the last record.
   SegmentHeader next_segment();
+  // As much as a segment may have, or as the disk has room for.
+  Async<void> hold_room(LogFiles::Reserve reserve);
   void begin_segment(SegmentHeader segment);
   void begin_batch(Batch batch);
   // Bytes of a segment that are not on the disk.
@@ -132,12 +140,14 @@ class WriteLog {
   const std::unique_ptr<LogFiles> files_;
   const std::unique_ptr<async::Worker> writer_;
   const std::unique_ptr<async::Worker> reader_;
-  const std::uint64_t segment_bytes_;  // Of segments that are made from now on.
+  const std::uint64_t segment_most_;  // Bytes of a segment.
+  std::uint64_t segment_bytes_;       // Of those that are made from now on.
   async::Notifier turn_ended_;
   SegmentHeader segment_;  // That is appended to,
   std::uint64_t end_ = 0;  // and where.
   std::uint64_t length_ = 0;
-  bool has_spare_ = false;     // Room for the next segment is held.
+  bool has_spare_ = false;  // Room for the next segment is held.
+  bool is_short_of_room_ = false;
   std::uint64_t oldest_ = 1;   // Numbers of segments: the first that is there,
   std::uint64_t made_ = 1;     // the last that is,
   std::uint64_t highest_ = 1;  // and the highest that was given.

@@ -66,6 +66,9 @@ class WriteLogTest : public ::testing::Test {
     co_return co_await log_->durable(sequence);
   }
   // More than two segments.
+  Result<void> try_room(WriteLog::Purpose purpose) {
+    return loop_->block_on(log_->room_for(1'000, purpose));
+  }
   // Whether written() returns before anything else has its turn.
   Async<void> wait_and_look(Sequence sequence, bool& has_returned) {
     has_returned = false;
@@ -424,7 +427,9 @@ TEST_F(WriteLogTest, AWriteThatFailsAtOnceIsToldAsAnyOther) {
 TEST_F(WriteLogTest, WhoAsksForRoomIsToldBeforeTheChange) {
   open();
   disk_.set_full(true);
-  const auto room = [this] { return loop_->block_on(log_->room_for(20'000)); };
+  const auto room = [this] {
+    return loop_->block_on(log_->room_for(20'000, WriteLog::Purpose::kGrowth));
+  };
   Result<void> there = room();
   for (int count = 0; count < 1'000 && there.ok(); ++count) {
     append(long_one('a'));
@@ -440,6 +445,40 @@ TEST_F(WriteLogTest, WhoAsksForRoomIsToldBeforeTheChange) {
   expect_durable(log_->last());
   disk_.set_full(false);
   EXPECT_EQ(open(), all_);
+}
+
+// What is removed makes room.
+TEST_F(WriteLogTest, OnAFullDiskTheRestOfASegmentIsForRemovals) {
+  open();
+  disk_.set_full(true);
+  EXPECT_EQ(try_room(WriteLog::Purpose::kGrowth).error().code, Errc::kFull);
+  EXPECT_TRUE(log_->is_short_of_room());
+  int removals = 0;
+  for (; removals < 1'000 && try_room(WriteLog::Purpose::kRemoval).ok(); ++removals) append();
+  EXPECT_EQ(removals, 1'000);
+  expect_durable(log_->last());
+  disk_.set_full(false);
+  MUST(try_room(WriteLog::Purpose::kGrowth));
+  EXPECT_FALSE(log_->is_short_of_room());
+  EXPECT_EQ(open(), all_);
+}
+
+TEST_F(WriteLogTest, ADiskWithLittleRoomHasShorterSegments) {
+  close();
+  const auto pass = [](const LoggedRecord&) { return Result<void>(); };
+  log_ = MUST(loop_->block_on(
+                  WriteLog::open(*loop_, disk_.open(), {"uuid", "main"}, 7, pass, Bytes::mebi(16))))
+             .log;
+  const std::vector<Record> checkpoint{some()};
+  disk_.set_room(5 << 20);
+  MUST(begin_anew(checkpoint));
+  EXPECT_EQ(disk_.bytes_of(disk_.numbers().back()).size(), std::size_t{4} << 20);
+  disk_.set_room(3 << 20);
+  EXPECT_EQ(begin_anew(checkpoint).error().code, Errc::kFull) << "the least";
+  disk_.set_room(100 << 20);
+  MUST(begin_anew(checkpoint));
+  EXPECT_EQ(disk_.bytes_of(disk_.numbers().back()).size(), std::size_t{16} << 20);
+  EXPECT_EQ(open(), checkpoint);
 }
 
 TEST_F(WriteLogTest, BytesOfARecordAreReadWhereverTheyAre) {

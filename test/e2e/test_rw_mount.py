@@ -6,6 +6,7 @@ import mmap
 import os
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import stat
@@ -295,3 +296,65 @@ def test_owners_and_bits_are_kept(runnel, folder, tmp_path):
     os.chmod(folder / "shared/file", 0o4711)
     assert stat.S_IMODE(os.stat(folder / "shared/file").st_mode) == 0o4711
     assert os.statvfs(folder).f_bavail > 0
+
+
+def test_a_small_disk_has_room_again_once_all_is_published(runnel, mounts, tmp_path):  # noqa: F811
+    """A log takes what room there is, and what is removed always fits."""
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100m", "none", small], check=True)
+    try:
+        (small / "home").mkdir(mode=0o700)
+        folder = tmp_path / "mnt"
+        folder.mkdir()
+        at_home = ("--home", small / "home", "volume")
+        store = ("--store", f"file://{tmp_path}/store")
+        (tmp_path / "store").mkdir()
+        runnel.run(*at_home, "create", "data", *store)
+        runnel.run(*at_home, "mount", "-d", "--mode", "rw", "data", folder)
+        written = 0
+        with contextlib.suppress(OSError):
+            for written in range(200):
+                (folder / f"{written:03}").write_bytes(os.urandom(1_000_000))
+        assert written > 30
+        for name in os.listdir(folder):
+            (folder / name).unlink()
+        runnel.run(*at_home, "publish", folder)
+        runnel.until(lambda: _can_write(folder / "again"))
+        runnel.run(*at_home, "umount", folder)
+        assert runnel.run(*at_home, "cat", "data:/again") == "bytes"
+        runnel.until(lambda: not [pid for pid in _pids_of(small / "home")])
+    finally:
+        subprocess.run(["umount", "-l", tmp_path / "mnt"], stderr=subprocess.DEVNULL)
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+def _can_write(path):
+    with contextlib.suppress(OSError):
+        path.write_text("bytes")
+        return True
+    return False
+
+
+def _pids_of(home):
+    """Of processes that name a home."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(home).encode() in (folder / "cmdline").read_bytes():
+                yield folder.name
+
+
+def test_what_a_damaged_log_has_lost_is_told(runnel, folder, mounts):  # noqa: F811
+    for name in ("before", "victim", "after"):
+        (folder / name).write_text(f"bytes of {name}")
+    for verb in ("mount", "serve"):
+        for pid in mounts.processes(verb):
+            kill(pid)
+    runnel.until(lambda: not mounts.processes("serve"))
+    log = next((runnel.home / "writing").glob("*/main/000001.log"))
+    bytes = bytearray(log.read_bytes())
+    bytes[bytes.rfind(b"bytes of victim")] ^= 1
+    log.write_bytes(bytes)
+    folder = mounts.make("data", "mnt", "--mode", "rw")
+    assert (folder / "before").read_text() == "bytes of before"
+    assert re.search(r"[1-9]\d* changes at the end of the log are gone", mounts.log())

@@ -13,15 +13,15 @@ class LogDisk::View final : public LogFiles {
 
   Result<std::vector<std::uint64_t>> numbers() const override { return disk_.numbers(); }
   Result<std::vector<std::uint64_t>> retired() const override { return disk_.retired(); }
-  Result<void> hold_room(std::uint64_t) override {
+  Result<void> hold_room(std::uint64_t size, Reserve /*reserve*/) override {
     if (disk_.has_room_) return {};
-    if (disk_.is_full_) return Error(Errc::kFull, "the disk is full");
+    if (disk_.is_full_ || size > disk_.room_) return Error(Errc::kFull, "the disk is full");
     if (!disk_.may_change(life_)) return killed();
     disk_.has_room_ = true;
     return {};
   }
   Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) override {
-    TRY(hold_room(size));
+    TRY(hold_room(size, Reserve::kLeave));
     if (!disk_.may_change(life_)) return killed();
     CHECK(!disk_.segments_.contains(number), "a segment is made twice");
     disk_.has_room_ = false;

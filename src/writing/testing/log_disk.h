@@ -28,6 +28,8 @@ class LogDisk {
   void kill_after(std::int64_t changes) { changes_left_ = changes; }
   bool is_killed() const { return changes_left_ == 0; }
   void set_full(bool is_full) { is_full_ = is_full; }
+  // Bytes that a new segment may have; more is refused.
+  void set_room(std::uint64_t bytes) { room_ = bytes; }
   // The next sync, or write, fails.
   void fail_next_sync() { fails_sync_ = true; }
   void fail_next_write() { fails_write_ = true; }
@@ -63,6 +65,7 @@ class LogDisk {
   std::int64_t life_ = 0;
   std::optional<std::int64_t> changes_left_;
   bool is_full_ = false;
+  std::uint64_t room_ = ~std::uint64_t{0};
   bool has_room_ = false;  // Held for a segment.
   bool fails_sync_ = false;
   bool fails_write_ = false;
