@@ -337,6 +337,8 @@ Result<void> publish_before(const std::string& folder) {
   if (!mounted || !mounted->is_written) return {};
   if (TRY(look_at_mount(folder)) != MountLook::kServed) return {};
   const Result<std::string> published = fuse::publish_mount(folder);
+  const bool has_lost = !published.ok() && published.error().code == Errc::kConflict;
+  if (has_lost) say_line(published.error().message);
   if (published.ok() || published.error().code != Errc::kIo) return {};
   return Error(Errc::kIo, "what was written in " + folder +
                               " cannot be published: " + published.error().message)
