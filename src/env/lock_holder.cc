@@ -70,7 +70,9 @@ bool is_locked(const std::string& path) {
   return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-std::int64_t lock_holder(const std::vector<std::string>& paths) {
+namespace {
+
+std::int64_t lock_holder_now(const std::vector<std::string>& paths) {
   const Result<std::string> table = read_file("/proc/locks");
   if (!table.ok()) return 0;
   for (const std::string& path : paths) {
@@ -81,6 +83,16 @@ std::int64_t lock_holder(const std::vector<std::string>& paths) {
     if (holder != 0) return holder;
   }
   return 0;
+}
+
+}  // namespace
+
+// The kernel gives its table in parts, so one that changes meanwhile may lack a lock.
+std::int64_t lock_holder(const std::vector<std::string>& paths) {
+  constexpr int kLooks = 3;
+  std::int64_t holder = 0;
+  for (int look = 0; look < kLooks && holder == 0; ++look) holder = lock_holder_now(paths);
+  return holder;
 }
 
 }  // namespace runnel::env
