@@ -336,7 +336,7 @@ void Agent::take_news(runner::Facts facts) {
     if (core == cores_.end()) end_stranger(fact);
     if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
     const node::NodeCore::Reported heard = core->second.on_report(fact.report);
-    if (heard.forget) {
+    if (heard.drop_record) {
       forgets.attempts.push_back(of_fact(fact));
       end_parts(of_fact(fact));
     }
@@ -467,7 +467,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   for (const JobId& job : work.remove) (void)loop_.spawn(gate_, files_.remove(job));
   if (work.inventory) return join_again();
   runner::ForgetBatch forgets;
-  for (const model::AttemptRef& attempt : work.forget) {
+  for (const model::AttemptRef& attempt : work.drop_records) {
     health_.forget(attempt);
     forgets.attempts.push_back({node, attempt});
     end_parts({node, attempt});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "brain/orders_check.h"
 #include "brain/reconciler.h"
 #include "brain/testing/brain_harness.h"
 
@@ -209,7 +210,14 @@ TEST(Devices, AStrangerIsNotForgottenBeforeItsEnd) {
   harness.rejoin("gpu", "1", {runs(lost, harness.now)});
   for (const model::NodeOrders& orders : reconciler.after(harness.brain.state(), ended)) {
     EXPECT_TRUE(orders.forget.empty());
+    EXPECT_EQ(check_orders(harness.brain.state(), orders), "");
   }
+  model::NodeOrders wrong;
+  wrong.node = NodeId("gpu");
+  wrong.forget = {lost};
+  EXPECT_NE(check_orders(harness.brain.state(), wrong), "");
+  harness.ended("gpu", lost);
+  EXPECT_EQ(check_orders(harness.brain.state(), wrong), "") << "its end was told";
 }
 
 // Of a gang one rank ends before the others.

@@ -230,7 +230,7 @@ void NodeCore::take_forget(const model::AttemptRef& ref, Work& work) {
   }
   if (attempt.stage == Stage::kHandedOver) {
     --handed_over_;
-    work.forget.push_back(ref);
+    work.drop_records.push_back(ref);
   } else if (attempt.stage != Stage::kFailed) {
     work.let_go.push_back(ref);
   }
@@ -305,7 +305,7 @@ NodeCore::Reported NodeCore::on_report(const model::RankReport& rank) {
   if (--attempt.ranks_left > 0) return reported;
   --in_flight_;
   if (attempt.wanted) return reported;
-  reported.forget = true;
+  reported.drop_record = true;
   --handed_over_;
   health_.erase(rank.attempt);
   attempts_.erase(found);

@@ -94,7 +94,7 @@ class NodeCore {
     // Control asks what there is, or earlier orders did not come: the driver meets its runner anew,
     // and nothing is told until then.
     bool inventory = false;
-    std::vector<model::AttemptRef> forget;  // The runner may drop their exit records.
+    std::vector<model::AttemptRef> drop_records;  // Of exits, that the runner has.
     std::vector<model::AttemptRef> let_go;  // Not wanted any more, and the runner never had them.
     std::vector<Preparation> prepare;
     std::vector<model::WatchOrder> watch;
@@ -121,9 +121,9 @@ class NodeCore {
   // --- What the runner tells of ranks that have begun.
 
   struct Reported {
-    bool tell = false;    // Control wants to know.
-    bool begins = false;  // The attempt's first news.
-    bool forget = false;  // The runner may drop its exit record.
+    bool tell = false;         // Control wants to know.
+    bool begins = false;       // The attempt's first news.
+    bool drop_record = false;  // Of its exit, that the runner has.
   };
   Reported on_report(const model::RankReport& rank);
 

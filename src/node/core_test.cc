@@ -111,7 +111,7 @@ TEST_F(NodeCoreTest, AnAttemptIsMadeReadyWaitsItsTurnAndIsHandedOverOnce) {
   EXPECT_FALSE(core_.on_report(rank_of(attempt(1))).begins) << "once";
   EXPECT_TRUE(core_.on_report(rank_of(attempt(1), 0, true)).tell);
   EXPECT_EQ(core_.next(), std::vector{attempt(3)}) << "there is room";
-  EXPECT_EQ(forget(attempt(1)).forget, std::vector{attempt(1)});
+  EXPECT_EQ(forget(attempt(1)).drop_records, std::vector{attempt(1)});
   EXPECT_EQ(core_.find(attempt(1)), nullptr);
 }
 
@@ -245,7 +245,7 @@ TEST_F(NodeCoreTest, WhoWaitsIsStoppedWithoutTheRunner) {
   EXPECT_FALSE(core_.prepared(attempt(1), work.prepare[0].number)) << "too late";
   EXPECT_TRUE(core_.next().empty());
   EXPECT_TRUE(stop(attempt(1)).not_started.empty()) << "it was told";
-  for (const std::int64_t task : {1, 2}) EXPECT_TRUE(forget(attempt(task)).forget.empty());
+  for (const std::int64_t task : {1, 2}) EXPECT_TRUE(forget(attempt(task)).drop_records.empty());
   EXPECT_TRUE(core_.idle());
 }
 
@@ -330,7 +330,7 @@ TEST_F(NodeCoreTest, WhatFailedBeginsNotAgainBeforeControlLetsGoOfIt) {
   ASSERT_EQ(core_.failed(attempt(1), number, away, kNow).size(), 1U);
   EXPECT_TRUE(start(attempt(1)).prepare.empty());
   EXPECT_FALSE(core_.runs(JobId("j")));
-  EXPECT_TRUE(forget(attempt(1)).forget.empty());
+  EXPECT_TRUE(forget(attempt(1)).drop_records.empty());
   EXPECT_TRUE(core_.idle());
   EXPECT_EQ(start(attempt(1)).prepare.size(), 1U);
 }
@@ -338,18 +338,18 @@ TEST_F(NodeCoreTest, WhatFailedBeginsNotAgainBeforeControlLetsGoOfIt) {
 // Found by reading: the agent of before kept its place in the queue, and ended with the daemon.
 TEST_F(NodeCoreTest, WhoWaitsAndIsForgottenNeverHasItsTurn) {
   make_ready(attempt(1));
-  EXPECT_TRUE(forget(attempt(1)).forget.empty()) << "the runner has nothing of it";
+  EXPECT_TRUE(forget(attempt(1)).drop_records.empty()) << "the runner has nothing of it";
   EXPECT_TRUE(core_.next().empty());
 }
 
 TEST_F(NodeCoreTest, WhoRunsAndIsForgottenIsEndedUnheard) {
   hand_over(attempt(1));
   const NodeCore::Work work = forget(attempt(1));
-  EXPECT_TRUE(work.forget.empty()) << "its record is yet to come";
+  EXPECT_TRUE(work.drop_records.empty()) << "its record is yet to come";
   ASSERT_EQ(work.stop.size(), 1U);
   const NodeCore::Reported heard = core_.on_report(rank_of(attempt(1), 0, true));
   EXPECT_FALSE(heard.tell);
-  EXPECT_TRUE(heard.forget);
+  EXPECT_TRUE(heard.drop_record);
   EXPECT_TRUE(core_.idle());
 }
 
@@ -700,7 +700,7 @@ class TwoSides {
   void take(const model::NodeOrders& orders) {
     NodeCore::Work work = core_.take(orders, kNow);
     if (work.inventory) return meet();
-    for (const model::AttemptRef& ref : work.forget) records_.erase(ref.task.index.value());
+    for (const model::AttemptRef& ref : work.drop_records) records_.erase(ref.task.index.value());
     for (const auto& each : work.prepare) core_.prepared(each.order.attempt, each.number);
     for (const auto& ref : core_.next()) begin(ref);
   }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "brain/orders_check.h"
 #include "brain/reconciler.h"
 #include "sim/overdue.h"
 
@@ -60,7 +61,7 @@ class SimControl::Link final : public control::NodeLink {
     // Named first: the order in which arguments are made differs between compilers.
     const std::size_t node = control_.node_index_.at(orders.node);
     control_.note(control_.messages_.sends(orders));
-    control_.check_forgets(orders);
+    control_.note(brain::check_orders(control_.state(), orders));
     control_.send_(node, std::move(orders));
   }
 
@@ -338,17 +339,6 @@ std::string SimControl::check_given_up(const model::NodeLost& lost) const {
   if (silent > kLease || silent < kUnread) return "";
   return "node " + lost.node.str() + " was given up " + std::to_string(silent.millis()) +
          " ms after it was heard of";
-}
-
-// A node tells nothing more of an attempt that it was told to forget.
-void SimControl::check_forgets(const model::NodeOrders& orders) {
-  const auto node = state().nodes.find(orders.node);
-  if (node == state().nodes.end()) return;  // What made it known was void.
-  for (const model::RankRef& stranger : node->second.strangers) {
-    const auto found = std::find(orders.forget.begin(), orders.forget.end(), stranger.attempt);
-    if (found == orders.forget.end()) continue;
-    note("node " + orders.node.str() + " is to forget an attempt whose end it has to tell");
-  }
 }
 
 // When all that was decided is durable, linked nodes have been told what they are to do.

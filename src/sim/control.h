@@ -98,7 +98,6 @@ class SimControl {
   Async<void> look_for_overdue();
   std::string find_silent(Time troubled) const;
   std::string check_given_up(const model::NodeLost& lost) const;
-  void check_forgets(const model::NodeOrders& orders);
   void check_told();
   void hear(std::shared_ptr<const node::Up> message);
   void hear_backlog();

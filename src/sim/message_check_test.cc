@@ -54,7 +54,7 @@ class MessageCheckTest : public ::testing::Test {
 TEST_F(MessageCheckTest, MissesNoOrdersForANodeOfWhichAMessageIsMissing) {
   const auto sends_some = [this](std::int64_t sequence) {
     model::NodeOrders some = orders(sequence);
-    some.forget.emplace_back();
+    some.stop.emplace_back();
     return check_.sends(some);
   };
   hears(beat(1));
@@ -145,7 +145,7 @@ TEST_F(MessageCheckTest, MissesNoJoinOfWhichAPartIsMissing) {
     hears(last);
     EXPECT_EQ(check_.joins(whole, now_).empty(), lost == 0);
     model::NodeOrders some = orders(2);
-    some.forget.emplace_back();
+    some.stop.emplace_back();
     EXPECT_EQ(check_.sends(some).empty(), lost == 0);
   }
 }

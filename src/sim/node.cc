@@ -124,7 +124,7 @@ void SimNode::hear(const node::News& news) {
   for (const model::RankReport& rank : news.ranks) {
     const node::NodeCore::Reported heard = core_.on_report(rank);
     if (heard.tell) told.ranks.push_back(rank);
-    if (heard.forget) runner_.drop(rank.attempt);
+    if (heard.drop_record) runner_.drop(rank.attempt);
   }
   tell_soon(std::move(told));
   hand_over();
@@ -138,7 +138,7 @@ void SimNode::receive(model::NodeOrders orders) {
 
 void SimNode::perform(node::NodeCore::Work work) {
   if (work.inventory) return meet_after(Duration::millis(dice_.between(0, kMeetingMillisMax)));
-  for (const model::AttemptRef& attempt : work.forget) runner_.drop(attempt);
+  for (const model::AttemptRef& attempt : work.drop_records) runner_.drop(attempt);
   for (const model::AttemptRef& attempt : work.let_go) ready_.erase(attempt);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(std::move(each));
   for (const auto& order : work.watch) {
