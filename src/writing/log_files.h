@@ -27,7 +27,10 @@ class LogFiles {
   // Holds the room for a segment, so that the next make() of its size needs none. kFull without it.
   // What begins anew, and makes room by that, may take a reserve, which is held from the beginning.
   enum class Reserve : std::uint8_t { kLeave, kTake };
-  virtual Result<void> hold_room(std::uint64_t size, Reserve reserve) = 0;
+  // kWritten: a sync of what is written there has nothing of the file system to write. kPromised is
+  // quicker to have, for where few syncs come.
+  enum class Room : std::uint8_t { kWritten, kPromised };
+  virtual Result<void> hold_room(std::uint64_t size, Room room, Reserve reserve) = 0;
   // `header`, then zeros: `size` bytes, which have their room. kFull without it on the disk.
   virtual Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) = 0;
   virtual Result<std::string> read(std::uint64_t number) const = 0;

@@ -65,6 +65,16 @@ Result<void> fill(const std::string& path, std::uint64_t size) {
   return {};
 }
 
+// The same, promised alone; written where the file system promises nothing.
+Result<void> promise(const std::string& path, std::uint64_t size) {
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const UniqueFd file(::open(path.c_str(), flags, 0600));
+  if (!file.valid()) return errno_error("make " + path, errno);
+  if (::fallocate(file.get(), 0, 0, static_cast<off_t>(size)) == 0) return {};
+  if (errno == EOPNOTSUPP) return fill(path, size);
+  return errno_error("make " + path, errno);
+}
+
 Result<void> make_durable_folders(const std::string& folder) {
   if (TRY(env::is_there(folder))) return {};
   const std::string parent = env::parent_of(folder);
@@ -106,13 +116,13 @@ Result<std::vector<std::uint64_t>> LogFolder::named(std::string_view end) const 
   return found;
 }
 
-Result<void> LogFolder::hold_room(std::uint64_t size, Reserve reserve) {
+Result<void> LogFolder::hold_room(std::uint64_t size, Room room, Reserve reserve) {
   const auto has_size = [size](const std::string& path) {
     const Result<env::FileInfo> there = env::file_info(path);
     return there.ok() && there->size == Bytes::count(static_cast<std::int64_t>(size));
   };
   if (has_size(spare())) return {};
-  Result<void> filled = fill(spare(), size);
+  Result<void> filled = room == Room::kWritten ? fill(spare(), size) : promise(spare(), size);
   if (!filled.ok()) (void)env::remove_file(spare());
   const bool is_full = !filled.ok() && filled.error().code == Errc::kFull;
   if (is_full && reserve == Reserve::kTake && has_size(this->reserve())) {
@@ -130,7 +140,7 @@ void LogFolder::hold_reserve() {
 }
 
 Result<void> LogFolder::make(std::uint64_t number, std::string_view header, std::uint64_t size) {
-  TRY(hold_room(size, Reserve::kLeave));
+  TRY(hold_room(size, Room::kWritten, Reserve::kLeave));
   const UniqueFd file(::open(spare().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.valid()) return errno_error("open " + spare(), errno);
   Result<void> written = write_at(file.get(), spare(), 0, header);

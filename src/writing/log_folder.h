@@ -29,7 +29,7 @@ class LogFolder final : public LogFiles {
 
   Result<std::vector<std::uint64_t>> numbers() const override;
   Result<std::vector<std::uint64_t>> retired() const override;
-  Result<void> hold_room(std::uint64_t size, Reserve reserve) override;
+  Result<void> hold_room(std::uint64_t size, Room room, Reserve reserve) override;
   Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) override;
   Result<std::string> read(std::uint64_t number) const override;
   Result<void> write(std::uint64_t number, std::uint64_t place, std::string_view bytes) override;

@@ -1,5 +1,7 @@
 #include "writing/log_folder.h"
 
+#include <sys/stat.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +25,26 @@ TEST(LogFolderTest, WritesAtOnceUntilItHasWaited) {
   EXPECT_EQ(MUST(files->read_part(1, 100, 5)), "bytes");
 }
 
+TEST(LogFolderTest, RoomThatIsPromisedIsThereAndHasZeros) {
+  const env::testing::TemporaryDirectory folder;
+  const auto files = MUST(LogFolder::open(folder.path() + "/log"));
+  for (const auto room : {LogFiles::Room::kPromised, LogFiles::Room::kWritten}) {
+    const std::uint64_t number = room == LogFiles::Room::kPromised ? 1 : 2;
+    MUST(files->hold_room(kSize, room, LogFiles::Reserve::kLeave));
+    MUST(files->make(number, "header", kSize));
+    MUST(files->write(number, 100, "bytes"));
+    MUST(files->sync(number));
+    const std::string all = MUST(files->read(number));
+    EXPECT_EQ(all.size(), kSize);
+    EXPECT_EQ(all.substr(0, 7), std::string("header\0", 7));
+    EXPECT_EQ(all.substr(100, 6), std::string("bytes\0", 6));
+    struct stat seen{};
+    const std::string path = folder.path() + "/log/00000" + std::to_string(number) + ".log";
+    ASSERT_EQ(::stat(path.c_str(), &seen), 0);
+    EXPECT_GE(static_cast<std::uint64_t>(seen.st_blocks) * 512, kSize) << "no write finds none";
+  }
+}
+
 TEST(LogFolderTest, KeepsWhatIsWrittenInItsSegments) {
   const env::testing::TemporaryDirectory folder;
   const std::string path = folder.path() + "/writing/log";
@@ -41,7 +63,7 @@ TEST(LogFolderTest, KeepsWhatIsWrittenInItsSegments) {
     EXPECT_EQ(MUST(files->read_part(4, 2, 5)), "tired");
     EXPECT_EQ(MUST(files->read_part(2, 100, 5)), "bytes");
     EXPECT_EQ(files->read_part(2, kSize - 1, 5).error().code, Errc::kCorrupt);
-    MUST(files->hold_room(kSize, LogFiles::Reserve::kLeave));
+    MUST(files->hold_room(kSize, LogFiles::Room::kWritten, LogFiles::Reserve::kLeave));
     EXPECT_EQ(LogFolder::open(path).error().code, Errc::kConflict);
   }
   for (const char* name : {"note", "1.log", "000003.log.old"}) {

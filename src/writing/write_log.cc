@@ -139,6 +139,7 @@ void WriteLog::begin_segment(SegmentHeader segment) {
   sum_ = segment_.previous;
   end_ = kSegmentHeaderBytes;
   has_spare_ = false;
+  is_synced_ = false;
   begin_batch({.segment = segment_, .is_made = false, .place = end_, .last = last_});
 }
 
@@ -180,10 +181,12 @@ Async<void> WriteLog::room_for(std::size_t bytes, Purpose purpose) {
 Async<void> WriteLog::hold_room(LogFiles::Reserve reserve) {
   if (has_spare_) co_return {};
   LogFiles* const files = files_.get();
+  // Who writes much and syncs nothing would write each byte twice.
+  const auto room = is_synced_ ? LogFiles::Room::kWritten : LogFiles::Room::kPromised;
   const auto least = std::min(segment_most_, static_cast<std::uint64_t>(kSegmentLeast.count()));
   for (std::uint64_t size = segment_most_;; size = std::max(least, size / 2)) {
-    const Result<void> held =
-        co_await on_writer([files, size, reserve] { return files->hold_room(size, reserve); });
+    const Result<void> held = co_await on_writer(
+        [files, size, room, reserve] { return files->hold_room(size, room, reserve); });
     is_short_of_room_ = !held.ok() && held.error().code == Errc::kFull;
     if (held.ok()) {
       segment_bytes_ = size;
@@ -220,6 +223,7 @@ Async<void> WriteLog::written(Sequence sequence) { co_return co_await wait_for(s
 
 Async<void> WriteLog::durable(Sequence sequence) {
   ++wait_for_disk_;
+  is_synced_ = true;
   Result<void> waited = co_await wait_for(sequence, true);
   --wait_for_disk_;
   co_return waited;
@@ -350,6 +354,7 @@ Async<void> WriteLog::begin_anew(std::function<std::vector<Record>()> checkpoint
   }
   const std::uint64_t number = anew_;
   CO_TRY(co_await durable(last_));
+  is_synced_ = false;
   co_return co_await retire_before(number);
 }
 

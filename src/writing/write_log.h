@@ -160,6 +160,7 @@ class WriteLog {
   HeldBatches held_;
   std::size_t held_bytes_ = 0;
   bool is_busy_ = false;
+  bool is_synced_ = false;        // Somebody has waited for the disk since the segment began.
   int on_writer_ = 0;             // What is to be done there, and is not done yet.
   int wait_for_disk_ = 0;         // Who waits for a sync.
   std::optional<Error> failure_;  // Of what was to be written or synced since the last checkpoint.

@@ -463,6 +463,26 @@ TEST_F(WriteLogTest, OnAFullDiskTheRestOfASegmentIsForRemovals) {
   EXPECT_EQ(open(), all_);
 }
 
+// Else each byte of a file that is written in one piece would be written twice.
+TEST_F(WriteLogTest, TheRoomOfASegmentIsWrittenWhereSyncsComeAndElsePromised) {
+  open();
+  const auto fill_one = [this] {
+    for (const std::size_t before = disk_.numbers().size(); disk_.numbers().size() == before;) {
+      MUST(loop_->block_on(log_->room_for(20'000, WriteLog::Purpose::kGrowth)));
+      expect_written(append(long_one('a')));
+    }
+  };
+  for (const bool syncs : {false, true, false}) {
+    if (syncs) expect_durable(log_->last());
+    fill_one();
+    EXPECT_EQ(disk_.room_of_last(), syncs ? LogFiles::Room::kWritten : LogFiles::Room::kPromised);
+  }
+  MUST(begin_anew({}));
+  all_.clear();
+  fill_one();
+  EXPECT_EQ(disk_.room_of_last(), LogFiles::Room::kPromised) << "its own sync is nobody's";
+}
+
 TEST_F(WriteLogTest, ADiskWithLittleRoomHasShorterSegments) {
   close();
   const auto pass = [](const LoggedRecord&) { return Result<void>(); };

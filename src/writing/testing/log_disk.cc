@@ -13,18 +13,20 @@ class LogDisk::View final : public LogFiles {
 
   Result<std::vector<std::uint64_t>> numbers() const override { return disk_.numbers(); }
   Result<std::vector<std::uint64_t>> retired() const override { return disk_.retired(); }
-  Result<void> hold_room(std::uint64_t size, Reserve /*reserve*/) override {
+  Result<void> hold_room(std::uint64_t size, Room room, Reserve /*reserve*/) override {
     if (disk_.has_room_) return {};
     if (disk_.is_full_ || size > disk_.room_) return Error(Errc::kFull, "the disk is full");
     if (!disk_.may_change(life_)) return killed();
     disk_.has_room_ = true;
+    disk_.room_ahead_ = room;
     return {};
   }
   Result<void> make(std::uint64_t number, std::string_view header, std::uint64_t size) override {
-    TRY(hold_room(size, Reserve::kLeave));
+    TRY(hold_room(size, Room::kWritten, Reserve::kLeave));
     if (!disk_.may_change(life_)) return killed();
     CHECK(!disk_.segments_.contains(number), "a segment is made twice");
     disk_.has_room_ = false;
+    disk_.room_of_last_ = disk_.room_ahead_;
     Segment& segment = disk_.segments_[number];
     segment.now.assign(size, '\0');
     segment.now.replace(0, header.size(), header);

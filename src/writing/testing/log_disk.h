@@ -48,6 +48,8 @@ class LogDisk {
   std::vector<std::uint64_t> numbers() const { return named(false); }
   std::vector<std::uint64_t> retired() const { return named(true); }
   std::int64_t syncs() const { return syncs_; }
+  // How the room of the last segment was held that was made.
+  LogFiles::Room room_of_last() const { return room_of_last_; }
 
  private:
   class View;
@@ -67,6 +69,8 @@ class LogDisk {
   bool is_full_ = false;
   std::uint64_t room_ = ~std::uint64_t{0};
   bool has_room_ = false;  // Held for a segment.
+  LogFiles::Room room_ahead_ = LogFiles::Room::kWritten;
+  LogFiles::Room room_of_last_ = LogFiles::Room::kWritten;
   bool fails_sync_ = false;
   bool fails_write_ = false;
   bool writes_at_once_ = false;
