@@ -150,7 +150,9 @@ class Collection {
     }
     CO_TRY(co_await mark_head(head));
     for (const SeenSession& session : sessions) {
-      if (is_pin_of_another(session)) CO_TRY(co_await mark_pin(*session.record));
+      if (!is_pin_of_another(session)) continue;
+      CO_TRY(co_await mark_pin(*session.record));
+      if (is_branch(session)) CO_TRY(co_await mark_base(*session.record));
     }
     for (const auto& [key, size] : garbage.sizes) {
       const bool is_used = marks_.has(key) || garbage.list.live.contains(object_tag(key));
@@ -182,6 +184,18 @@ class Collection {
     }
   }
 
+  // Nobody takes it for dead but who deletes the volume.
+  bool is_branch(const SeenSession& session) const {
+    return session.record && session.record->kind == kBranchKind && !volume_.head().is_deleted();
+  }
+
+  // Not of one that a late request has brought back once it was removed.
+  Async<bool> has_its_pin(SessionRecord branch) {
+    if (branch.pin.empty()) co_return true;
+    const auto manifest = CO_TRY(co_await volume_.pinned_manifest(branch.pin));
+    co_return manifest.has_value();
+  }
+
   // A dry run leaves out those that it would end.
   Async<std::vector<SeenSession>> see_sessions() {
     std::vector<SeenSession> seen;
@@ -201,7 +215,7 @@ class Collection {
   }
 
   bool has_ended(const SeenSession& session) const {
-    return session.record && volume_.processes().has_ended(*session.record);
+    return session.record && !is_branch(session) && volume_.processes().has_ended(*session.record);
   }
 
   // The list of garbage that the head names. None: it is lost or damaged, has gone with its volume,
@@ -262,9 +276,16 @@ class Collection {
   }
 
   Async<void> mark_pin(const SessionRecord& record) {
-    const Mark mark(record.pin, chunks_of(record));
+    return mark_held(Mark(record.pin, chunks_of(record)));
+  }
+  // What a branch has changed is found by it.
+  Async<void> mark_base(const SessionRecord& record) {
+    return mark_held(Mark(record.base, Marks::Chunks::kNone));
+  }
+
+  Async<void> mark_held(Mark mark) {
     if (marked_.contains(mark)) co_return {};
-    std::optional<Manifest> manifest = CO_TRY(co_await volume_.pinned_manifest(record.pin));
+    std::optional<Manifest> manifest = CO_TRY(co_await volume_.pinned_manifest(mark.first));
     if (!manifest) co_return {};
     CO_TRY(co_await marks_.add(volume_.pages(), *std::move(manifest), mark.second,
                                Marks::Missing::kIgnore));
@@ -337,7 +358,10 @@ class Collection {
 
   Async<void> mark_others(const Head& head, Needs& needs) {
     std::set<std::string> keys;
-    for (const SessionRecord& session : CO_TRY(co_await see_others())) keys.insert(session.pin);
+    for (const SessionRecord& session : CO_TRY(co_await see_others())) {
+      keys.insert(session.pin);
+      if (!session.base.empty()) keys.insert(session.base);
+    }
     needs.is_newest_held = keys.contains(head.newest()->key);
     for (const VersionPlace& place : head.recent) keys.insert(place.key);
     for (const auto& [name, place] : head.tags) keys.insert(place.key);
@@ -400,6 +424,7 @@ class Collection {
     std::vector<SeenSession> suspects;
     for (SeenSession& session : CO_TRY(co_await see_sessions())) {
       if (session.key == volume_.session().session().key()) continue;
+      if (is_branch(session) && CO_TRY(co_await has_its_pin(*session.record))) continue;
       if (has_ended(session)) {
         CO_TRY(co_await remove(session));
       } else {

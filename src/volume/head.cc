@@ -154,7 +154,7 @@ Result<void> check_features(const json::Value& head) {
   for (const json::Value& each : features->as_list()) {
     const std::string feature = each.is_text() ? each.as_text() : "";
     if (feature == kLinkedObjects || feature == kClones || feature == kDeleted ||
-        feature == kLeases) {
+        feature == kLeases || feature == kBranches) {
       continue;
     }
     return Error(Errc::kUnsupported,

@@ -41,6 +41,8 @@ inline constexpr std::string_view kLinkedObjects = "linked-objects";
 inline constexpr std::string_view kClones = "clones";
 // Of one that somebody has, or had, a lease of.
 inline constexpr std::string_view kLeases = "leases";
+// Of one that has, or had, branches.
+inline constexpr std::string_view kBranches = "branches";
 // Of one that is being deleted, or was: nobody reads or writes it.
 inline constexpr std::string_view kDeleted = "deleted";
 
@@ -82,6 +84,8 @@ struct Head {
   // Whether a version may have linked objects.
   bool may_have_links() const { return has_feature(kLinkedObjects); }
   const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }
+  // Its id; empty: there is none.
+  std::string newest_version() const { return recent.empty() ? "" : recent.front().version; }
   // A version that the head has, by its whole id; null: none.
   const VersionPlace* find(std::string_view version) const;
   // Whether a manifest is one of a version that the head has.

@@ -189,11 +189,49 @@ Async<void> HeldSession::hold(VersionPlace place) {
   co_return HeadRegister::changes_too_fast(head_->volume());
 }
 
+Async<std::optional<HeldSession>> HeldSession::for_going_on_with(Context context, SessionRecord who,
+                                                                 SeenSession branch) {
+  const Head& head = context.head.head();
+  const std::string condemned = head.condemned;
+  who.collections = head.collections;
+  std::optional<Session> taken = CO_TRY(
+      co_await Session::take_over(context.store, context.random, branch.key,
+                                  {.bytes = branch.bytes, .etag = branch.etag}, who, context.stop));
+  if (!taken) co_return std::optional<HeldSession>();
+  HeldSession held(context, *std::move(taken));
+  held.looked_at_ = condemned;
+  co_return std::optional(std::move(held));
+}
+
+Async<void> HeldSession::become_branch() {
+  SessionRecord next = session_.record();
+  next.kind = kBranchKind;
+  next.base = next.pin;
+  return session_.replace(std::move(next));
+}
+
+Async<void> HeldSession::move_branch(const std::string& manifest_key, bool sealed,
+                                     const KeysInUse& keys) {
+  const std::int64_t collections = CO_TRY(co_await look(keys));
+  SessionRecord next = session_.record();
+  next.collections = collections;
+  if (next.pin != manifest_key) ++next.publishes;
+  next.pin = manifest_key;
+  next.sealed = sealed;
+  ++moves_;
+  is_moving_ = true;
+  const Result<void> said = co_await session_.replace(std::move(next));
+  is_moving_ = false;
+  co_return said;
+}
+
 Async<void> HeldSession::pin(std::string manifest_key, std::int64_t collections) {
+  if (is_moving_) co_return {};
   SessionRecord next = session_.record();
   next.pin = std::move(manifest_key);
   next.collections = collections;
-  return session_.replace(std::move(next));
+  co_return co_await session_.replace(std::move(next),
+                                      [this, moves = moves_] { return moves_ != moves; });
 }
 
 Async<std::int64_t> HeldSession::check(KeysInUse keys) {
@@ -223,19 +261,26 @@ Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   if (head.collections != known + 1) co_return session_.is_lost();
   std::set<std::string> used = keys();
   used.insert(session_.record().pin);
+  used.insert(session_.record().base);
   const auto is_condemned = [&](const std::string& key) { return last.keys.contains(key); };
   if (std::any_of(used.begin(), used.end(), is_condemned)) co_return session_.is_lost();
   co_return has_looked();
 }
 
-Async<void> HeldSession::keep(KeysInUse keys) {
+// As check(), of the head that is there now.
+Async<std::int64_t> HeldSession::look(KeysInUse keys) {
   for (int looks = 0; looks < HeadRegister::kTriesMax; ++looks) {
     CO_TRY(co_await head_->load_to_hold());
     const Result<std::int64_t> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
-    co_return co_await pin(session_.record().pin, CO_TRY(Result<std::int64_t>(checked)));
+    co_return checked;
   }
   co_return HeadRegister::changes_too_fast(head_->volume());
+}
+
+Async<void> HeldSession::keep(KeysInUse keys) {
+  const std::int64_t collections = CO_TRY(co_await look(std::move(keys)));
+  co_return co_await pin(session_.record().pin, collections);
 }
 
 }  // namespace runnel::volume

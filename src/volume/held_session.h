@@ -11,6 +11,7 @@
 #include "async/gate.h"
 #include "volume/head_register.h"
 #include "volume/processes.h"
+#include "volume/seen_session.h"
 #include "volume/session.h"
 
 namespace runnel::volume {
@@ -46,11 +47,16 @@ class HeldSession {
   using IsWanted = std::function<Async<bool>(std::string pin)>;
   static Async<std::optional<HeldSession>> for_reading_on(Context context, SessionRecord who,
                                                           IsWanted is_wanted);
+  // Goes on with a branch, as it was seen, whoever writes it. None when it has changed or ended
+  // since.
+  static Async<std::optional<HeldSession>> for_going_on_with(Context context, SessionRecord who,
+                                                             SeenSession branch);
   // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
   // when it is not in the head any more.
   static Async<HeldSession> for_reading(Context context, SessionRecord who, VersionPlace version);
 
   Session& session() { return session_; }
+  const Session& session() const { return session_; }
   // The keys of what it has put of a kind ("p/"), and their bytes.
   Async<std::map<std::string, std::int64_t>> own_objects(std::string kind);
   // Whether what a writer refers to may be published by a swap of the head that the register has.
@@ -60,10 +66,15 @@ class HeldSession {
   Async<std::int64_t> check(KeysInUse keys);
   // Says that the owner lives: to be called each Session::kBeat.
   Async<void> keep(KeysInUse keys);
+  // Makes a branch of the session of a writer who has put nothing yet.
+  Async<void> become_branch();
+  // Of a branch: it has what is in this manifest from now on. `keys` as check() has them.
+  Async<void> move_branch(const std::string& manifest_key, bool sealed, const KeysInUse& keys);
   Async<void> end() { return session_.end(); }
 
  private:
   HeldSession(const Context& context, Session session);
+  Async<std::int64_t> look(KeysInUse keys);
   // `collections`: of the last head whose list of garbage was looked at.
   Async<void> pin(std::string manifest_key, std::int64_t collections);
   // Until it holds the newest version. It refers to nothing yet.
@@ -83,6 +94,10 @@ class HeldSession {
   std::string prefix_;
   async::StopToken stop_;
   Session session_;
+  // A beat must not say again what was before: moves of a branch that were begun, and whether one
+  // has not ended.
+  std::int64_t moves_ = 0;
+  bool is_moving_ = false;
 };
 
 }  // namespace runnel::volume

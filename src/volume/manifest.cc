@@ -31,6 +31,7 @@ struct StoredManifest {
   std::string message;
   StoredRoot names;
   std::int64_t next_inode = 0;
+  std::string origin;
   std::string parent;
   std::string parent_key;
   Time time;
@@ -77,6 +78,7 @@ struct Fields<volume::StoredManifest> {
     visit("message", manifest.message);
     visit("names", manifest.names);
     visit("next_inode", manifest.next_inode, Number{.min = 2});
+    visit("origin", manifest.origin);
     visit("parent", manifest.parent);
     visit("parent_key", manifest.parent_key);
     visit("time", manifest.time);
@@ -130,7 +132,8 @@ Result<Manifest> manifest_of(const StoredManifest& stored) {
                     .parent = stored.parent,
                     .parent_key = stored.parent_key,
                     .time = stored.time,
-                    .message = stored.message};
+                    .message = stored.message,
+                    .origin = stored.origin};
   manifest.tree = TRY(digest_of(stored.tree));
   manifest.names = TRY(held(stored.names));
   manifest.inodes = TRY(held(stored.inodes));
@@ -170,6 +173,7 @@ std::string encode_manifest(const Manifest& manifest) {
                         .message = manifest.message,
                         .names = stored(manifest.names),
                         .next_inode = static_cast<std::int64_t>(manifest.next_inode),
+                        .origin = manifest.origin,
                         .parent = manifest.parent,
                         .parent_key = manifest.parent_key,
                         .time = manifest.time,

@@ -30,6 +30,7 @@ struct Manifest {
   std::string parent_key;
   Time time;
   std::string message;
+  std::string origin;   // The name of the merge that made it (merge.h); empty: none did.
   hash::Digest tree{};  // Of the root folder.
   Tree names;
   Tree inodes;

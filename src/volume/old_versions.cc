@@ -24,7 +24,7 @@ std::vector<SessionRecord> holders_of(const std::string& version,
   std::vector<SessionRecord> holders;
   std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(holders),
                [prefix = manifest_key(version, "")](const SessionRecord& session) {
-                 return session.pin.starts_with(prefix);
+                 return session.pin.starts_with(prefix) || session.base.starts_with(prefix);
                });
   return holders;
 }

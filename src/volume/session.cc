@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "env/machine.h"
@@ -17,16 +18,21 @@ namespace runnel::model {
 template <>
 struct Fields<volume::SessionRecord> {
   static void visit(auto& visit, auto& record) {
+    visit("base", record.base);
     visit("beat", record.beat);
     visit("boot", record.boot);
     visit("collections", record.collections, Number{.max = volume::Head::kCollectionsMax / 2});
     visit("host", record.host);
     visit("kind", record.kind, Required());
+    visit("merged", record.merged);
     visit("owner", record.owner);
     visit("pid", record.pid);
     visit("pid_namespace", record.pid_namespace);
     visit("pin", record.pin);
+    visit("publishes", record.publishes);
+    visit("sealed", record.sealed);
     visit("source", record.source);
+    visit("term", record.term);
     visit("uuid", record.uuid);
     visit("writes", record.writes);
   }
@@ -130,6 +136,11 @@ Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env
   record.pid = who.pid;
   record.pid_namespace = who.pid_namespace;
   record.owner = digits_of(random.next());
+  if (record.kind == kBranchKind) {
+    record.collections = std::max(record.collections, who.collections);
+    record.term = who.term;
+    record.sealed = false;
+  }
   const std::uint64_t number = CO_TRY(number_of(key.substr(key.rfind('/') + 1)));
   Session session(store, std::make_shared<Nonces>(random, number), std::move(key), record, stop);
   const Result<std::string> put =
@@ -155,12 +166,13 @@ Error Session::is_lost() const {
 // there of the same owner after an answer that was lost is what was before or what was meant. What
 // was before has a new ETag when it was an earlier call's that came late, and the old one again
 // when a second of those has come since the put was refused.
-Async<void> Session::replace(SessionRecord next) {
+Async<void> Session::replace(SessionRecord next, Overtaken overtaken) {
   next.beat = record_.beat + 1;
   const std::string text = encode_session(next);
   for (int tries = 1;; ++tries) {
     Result<std::string> put = co_await store_->put(key_, object::make_body(text),
                                                    object::Condition::matches(etag_), stop_);
+    if (overtaken()) co_return {};
     if (put.ok()) {
       etag_ = *std::move(put);
       break;
@@ -174,6 +186,7 @@ Async<void> Session::replace(SessionRecord next) {
     Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
     if (!there.ok() && there.error().code == Errc::kNotFound) co_return is_lost();
     object::Object object = CO_TRY(std::move(there));
+    if (overtaken()) co_return {};
     if (CO_TRY(decode_session(object.bytes)).owner != record_.owner) co_return is_lost();
     etag_ = std::move(object.etag);
     if (object.bytes == text) break;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,11 @@ namespace runnel::volume {
 struct SessionRecord {
   std::string kind;                // What the owner does, as messages call it: "put", "get", "gc".
   std::string pin;                 // The key of the manifest that it holds; empty: none.
+  std::string base;                // Of a branch: that of the one that it comes of.
+  std::int64_t publishes = 0;      // Of a branch: how often its pin was changed.
+  bool sealed = false;             // Of a branch: it is all that its owner was to write.
+  std::int64_t term = 0;           // Of a branch: nobody goes on with it in a lower one.
+  std::string merged;              // Of a branch: the version that has it; empty: none yet.
   bool writes = false;             // Then it may take over chunks of the pinned version, too.
   std::int64_t collections = 0;    // Of the head, when nothing that it refers to was condemned.
   std::int64_t beat = 0;           // Counted up by the owner for as long as it lives.
@@ -28,6 +34,11 @@ struct SessionRecord {
   std::string uuid;                // Of the volume; empty: of an older build.
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
+
+// The kind of a session that nobody takes for dead (branch_session.h), and of one that is about to
+// be that.
+inline constexpr const char* kBranchKind = "branch";
+inline constexpr const char* kNewBranchKind = "new branch";
 
 // The kind of a session whose owner is taken for dead, just before it is removed.
 inline constexpr const char* kEndedKind = "ended";
@@ -68,7 +79,9 @@ class Session {
                               SessionRecord record, async::StopToken stop);
 
   // Goes on with the session of a process that has ended, as it was read from `key`; `who` is the
-  // process from now on. None when somebody else does, or it is not there any more.
+  // process from now on. None when somebody else does, or it is not there any more. Of a branch the
+  // process before may live: it is told that it is no more the owner. `who` has its term then, and
+  // the number of the last list of garbage, up to which nothing that a branch pins was condemned.
   static Async<std::optional<Session>> take_over(object::ObjectStore& store, env::Random& random,
                                                  std::string key, object::Object there,
                                                  SessionRecord who, async::StopToken stop);
@@ -80,7 +93,9 @@ class Session {
 
   const std::string& tag() const { return tag_; }  // 8 digits.
   // Says something new, and counts the beat up. kConflict when it is not there any more.
-  Async<void> replace(SessionRecord next);
+  // `overtaken`: whether a later call has begun; then nothing more is said, and nothing is wrong.
+  using Overtaken = std::function<bool()>;
+  Async<void> replace(SessionRecord next, Overtaken overtaken = [] { return false; });
   // Removes it, unless somebody has taken it over.
   Async<void> end();
   Error is_lost() const;

@@ -211,6 +211,27 @@ Async<bool> Volume::find_pinned(VersionPlace place, std::optional<Manifest>& int
   co_return into->version == place.version;
 }
 
+Async<bool> Volume::go_on_with_branch(SessionRecord who, SeenSession branch) {
+  CHECK(!session_, "a volume object has one session");
+  session_ = CO_TRY(co_await HeldSession::for_going_on_with(session_context(), std::move(who),
+                                                            std::move(branch)));
+  co_return session_.has_value();
+}
+
+Async<void> Volume::become_branch() { return session_->become_branch(); }
+
+Async<void> Volume::publish_in_branch(Manifest manifest, bool sealed, KeysInUse keys) {
+  const std::string key =
+      manifest_key(manifest.version, digits_of(session_->session().nonces().next()));
+  CO_TRY(co_await put_object(key, encode_manifest(manifest)));
+  co_return co_await session_->move_branch(key, sealed, keys);
+}
+
+Async<void> Volume::seal_branch(KeysInUse keys) {
+  const std::string pin = session_->session().record().pin;
+  co_return co_await session_->move_branch(pin, true, keys);
+}
+
 Async<void> Volume::keep_session(KeysInUse keys) {
   if (!session_) co_return {};
   co_return co_await session_->keep(std::move(keys));
@@ -224,10 +245,14 @@ Async<void> Volume::explain(Error error, KeysInUse keys) {
 
 Async<void> Volume::end_session() {
   if (!session_) co_return {};
-  Result<void> ended = co_await session_->end();
+  const Result<void> ended = has_branch() ? Result<void>() : co_await session_->end();
+  leave_session();
+  co_return ended;
+}
+
+void Volume::leave_session() {
   session_.reset();
   held_lease_.reset();
-  co_return ended;
 }
 
 // --- Versions.
@@ -268,6 +293,13 @@ Async<Snapshot> Volume::snapshot(std::string version) {
   co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(*head().newest())));
 }
 
+Async<Snapshot> Volume::snapshot_by_id(std::string id) {
+  if (id.empty()) co_return empty_snapshot();
+  const VersionPlace* const place = head().find(id);
+  if (place == nullptr) co_return no_version(name_, id);
+  co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(*place)));
+}
+
 // What a manifest says never changes.
 Async<Manifest> Volume::manifest_at(VersionPlace place) {
   if (last_manifest_ && last_manifest_->first == place.key) co_return last_manifest_->second;
@@ -288,6 +320,11 @@ Async<Manifest> Volume::read_manifest(VersionPlace place) {
 }
 
 // Whether it is still there is asked, too: one that was read before does not tell.
+Async<Snapshot> Volume::pinned_snapshot(std::string key) {
+  if (key.empty()) co_return empty_snapshot();
+  co_return Snapshot(*pages_, CO_TRY(co_await manifest_at({"", key, 0})));
+}
+
 Async<std::optional<Manifest>> Volume::pinned_manifest(std::string key) {
   Result<Manifest> pinned = co_await read_manifest({"", key, 0});
   if (pinned.ok()) co_return std::optional(*std::move(pinned));
@@ -377,7 +414,8 @@ Async<Manifest> Volume::put_index(const Manifest& base, EditedIndex index, std::
   }
   manifest.uuid = head().uuid;
   manifest.parent = base.version;
-  manifest.parent_key = head().newest() == nullptr ? "" : head().newest()->key;
+  const std::string newest = head().newest() == nullptr ? "" : head().newest()->key;
+  manifest.parent_key = has_branch() ? session_->session().record().pin : newest;
   manifest.time = context_.clock.wall();
   manifest.message = std::move(message);
   manifest.tree = index.tree;
@@ -441,6 +479,18 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
                                 std::string message) {
   CO_TRY(check_writable(head()));
   CO_TRY(check_message(message));
+  Publication publication{std::move(message), "", {}};
+  co_return co_await publish_as(edit, chunks, packed, std::move(publication));
+}
+
+Async<Manifest> Volume::publish_checked(const Edit& edit, Publication publication) {
+  CO_TRY(check_writable(head()));
+  CO_TRY(check_message(publication.message));
+  co_return co_await publish_as(edit, {}, 0, std::move(publication));
+}
+
+Async<Manifest> Volume::publish_as(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
+                                   Publication publication) {
   const bool has_session = session_.has_value();
   if (!has_session) CO_TRY(co_await begin_writing(context_.processes.this_one("edit")));
   const KeysInUse keys = [&edit] {
@@ -449,7 +499,7 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
     return used;
   };
   Result<Manifest> published =
-      co_await publish_edit(edit, chunks, packed, std::move(message), keys);
+      co_await publish_edit(edit, chunks, packed, std::move(publication), keys);
   if (has_session) co_return published;
   if (!published.ok()) published = (co_await explain(published.error(), keys)).error();
   (void)co_await end_session();  // What is left of it ends by itself; the version is there.
@@ -457,11 +507,11 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
 }
 
 Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
-                                     std::string message, KeysInUse keys) {
+                                     Publication publication, KeysInUse keys) {
   CO_TRY(co_await tell_of_links(edit));
   for (int tries = 0; tries < HeadRegister::kTriesMax; ++tries) {
     const std::int64_t generation = head().generation;
-    const Result<Edited> edited = co_await edit_newest(edit, chunks, packed, message);
+    const Result<Edited> edited = co_await edit_newest(edit, chunks, packed, publication);
     if (!edited.ok() && edited.error().code == Errc::kNotFound) {
       // Pages of a version that is the newest no more may be gone.
       CO_TRY(co_await head_->load());
@@ -477,9 +527,11 @@ Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, 
 }
 
 Async<Volume::Edited> Volume::edit_newest(const Edit& edit, const NewChunks& chunks,
-                                          std::int64_t packed, const std::string& message) {
+                                          std::int64_t packed, const Publication& publication) {
   Snapshot base = CO_TRY(co_await snapshot("latest"));
-  Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
+  if (publication.check) CO_TRY(co_await publication.check(base));
+  Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, publication.message));
+  if (manifest.version != base.manifest().version) manifest.origin = publication.origin;
   co_return Edited{base.manifest(), std::move(manifest)};
 }
 

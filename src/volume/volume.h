@@ -78,9 +78,21 @@ class Volume {
   // The same, going on with what a process held that had said the same of itself and has ended; by
   // the version's whole id. None when there is no such process, and nothing was begun.
   Async<std::optional<Snapshot>> go_on_reading(SessionRecord who, std::string version);
+  // For branch_session.h. False when the branch has changed or ended since it was seen.
+  Async<bool> go_on_with_branch(SessionRecord who, SeenSession branch);
+  // Makes a branch of the session of a writer who has put nothing yet: end_session() leaves it
+  // where it is. kConflict when it was taken for dead.
+  Async<void> become_branch();
+  // Puts a manifest, and makes it what the branch has. kConflict when somebody else goes on with
+  // the branch, or it was removed.
+  Async<void> publish_in_branch(Manifest manifest, bool sealed, KeysInUse keys);
+  // It is all that was to be written.
+  Async<void> seal_branch(KeysInUse keys);
   // To be called each Session::kBeat. kConflict when the session was taken for dead.
   Async<void> keep_session(KeysInUse keys);
   Async<void> end_session();
+  // The session stays where it is, and is nobody's.
+  void leave_session();
   // Ends with the error of work under the session, or, where something was missing, with what keeps
   // the session from being alive: then it was taken for dead, or nobody can tell.
   Async<void> explain(Error error, KeysInUse keys);
@@ -88,6 +100,8 @@ class Volume {
   // A version: "latest", a tag, an id, or the beginning of one id. kNotFound, or kInvalid for a
   // beginning of several. Of an empty volume "latest" is a version without files.
   Async<Snapshot> snapshot(std::string version);
+  // The one of a whole id; of none, what an empty volume has. kNotFound.
+  Async<Snapshot> snapshot_by_id(std::string id);
   // What an empty volume has.
   Snapshot empty_snapshot();
   // Where it is. kNotFound also for "latest" of an empty volume.
@@ -100,6 +114,14 @@ class Volume {
   // begun where there is none.
   Async<Manifest> publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                           std::string message);
+  // The same of a version that has an origin, for merge.h. `check` is asked of each newest version
+  // that the edit is about to be applied to, and its error ends it.
+  struct Publication {
+    std::string message;
+    std::string origin;
+    std::function<Async<void>(Snapshot& newest)> check;
+  };
+  Async<Manifest> publish_checked(const Edit& edit, Publication publication);
   // Puts the pages that an edit of the newest version made. What it becomes, for
   // publish_manifest(): another manifest of the same version where the tree is the same.
   Async<Manifest> put_index(const Manifest& base, EditedIndex index, std::int64_t packed,
@@ -115,6 +137,8 @@ class Volume {
                              KeysInUse keys);
 
   Async<Manifest> manifest_at(VersionPlace place);
+  // Of the manifest that a session pins; of none, what an empty volume has. kNotFound.
+  Async<Snapshot> pinned_snapshot(std::string key);
   // The one that a session pins. None when it is no more.
   Async<std::optional<Manifest>> pinned_manifest(std::string key);
   // As HeadRegister::swap().
@@ -149,9 +173,11 @@ class Volume {
   const std::shared_ptr<ReaderMemory>& memory() const { return context_.memory; }
   env::Random& random() { return context_.random; }
   Time wall() const { return context_.clock.wall(); }
+  Duration boot() const { return context_.clock.boot(); }
   const Processes& processes() const { return context_.processes; }
   const std::string& prefix() const { return prefix_; }
   bool has_session() const { return session_.has_value(); }
+  bool has_branch() const { return session_ && session_->session().record().kind == kBranchKind; }
   HeldSession& session() { return *session_; }
 
  private:
@@ -165,14 +191,16 @@ class Volume {
   Async<bool> find_pinned(VersionPlace place, std::optional<Manifest>& into);
   // `text`: of the manifest, where it is known.
   Async<Manifest> manifest_of_text(VersionPlace place, std::string text);
+  Async<Manifest> publish_as(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
+                             Publication publication);
   Async<Manifest> publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
-                               std::string message, KeysInUse keys);
+                               Publication publication, KeysInUse keys);
   struct Edited {
     Manifest base;      // The newest version,
     Manifest manifest;  // and what the edit makes of it.
   };
   Async<Edited> edit_newest(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
-                            const std::string& message);
+                            const Publication& publication);
   // The base's own when the edit changes nothing.
   Async<Manifest> manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                               std::int64_t packed, std::string message);

@@ -15,6 +15,16 @@ struct BranchOutcome {
   std::int64_t power_losses = 0;
   std::int64_t lost = 0;      // Records that no promise held.
   std::int64_t failures = 0;  // Changes that a log refused which had failed.
+
+  // Counts what another schedule has come to, too.
+  void add(const BranchOutcome& more) {
+    changes += more.changes;
+    publishes += more.publishes;
+    kills += more.kills;
+    power_losses += more.power_losses;
+    lost += more.lost;
+    failures += more.failures;
+  }
 };
 
 // A branch of a volume is changed and published in virtual time, while readers, taggers and gcs

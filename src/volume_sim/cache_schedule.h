@@ -14,6 +14,15 @@ struct CacheOutcome {
   std::int64_t begun = 0;   // Segments, each as often as it was begun.
   std::int64_t kills = 0;
   std::int64_t flips = 0;  // Bits that the disk has changed.
+
+  // Counts what another schedule has come to, too.
+  void add(const CacheOutcome& more) {
+    kept += more.kept;
+    served += more.served;
+    begun += more.begun;
+    kills += more.kills;
+    flips += more.flips;
+  }
 };
 
 // A cache keeps, serves and drops ranges of packs while its process is killed at any page that it

@@ -26,6 +26,7 @@ using runnel::volume_sim::run_branch_schedule;
 using runnel::volume_sim::run_cache_schedule;
 using runnel::volume_sim::run_files_schedule;
 using runnel::volume_sim::run_lease_schedule;
+using runnel::volume_sim::run_merge_schedule;
 using runnel::volume_sim::run_schedule;
 
 constexpr const char* kUsage =
@@ -36,6 +37,7 @@ constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten ti
 constexpr std::uint64_t kBranchEvery = 4;
 constexpr std::uint64_t kFilesEvery = 8;
 constexpr std::uint64_t kLeaseEvery = 4;
+constexpr std::uint64_t kMergeEvery = 2;
 
 struct Options {
   std::uint64_t schedules = 2'000;
@@ -77,72 +79,50 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-bool is_broken(const std::string& violation, std::uint64_t seed) {
-  if (violation.empty()) return false;
-  std::printf("VIOLATION %s\n  volume_sim_campaign --seed %llu\n", violation.c_str(),
+// Whether the schedule was well; else its violation is told.
+template <typename Sum>
+bool is_added(Sum& all, const Sum& one, std::uint64_t seed) {
+  all.add(one);
+  if (one.violation.empty()) return true;
+  std::printf("VIOLATION %s\n  volume_sim_campaign --seed %llu\n", one.violation.c_str(),
               static_cast<unsigned long long>(seed));
-  return true;
+  return false;
 }
 
 bool has_cache(std::uint64_t seed) { return seed / 2 % kCacheEvery == 0; }
 bool has_branch(std::uint64_t seed) { return seed / 2 % kBranchEvery == 1; }
 bool has_files(std::uint64_t seed) { return seed / 2 % kFilesEvery == 2; }
 bool has_lease(std::uint64_t seed) { return seed / 2 % kLeaseEvery == 3; }
+bool has_merge(std::uint64_t seed) { return seed / 2 % kMergeEvery == 0; }
 
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
   Outcome all;
-  std::int64_t served = 0;  // Parts of ranges, by caches
-  std::int64_t lives = 0;   // of which so many were killed.
+  CacheOutcome caches;
   BranchOutcome branches;
   FilesOutcome files;
   LeaseOutcome leases;
+  Outcome merges;
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
     const std::uint64_t seed = options.first + at;
-    const Outcome one = run_schedule(seed, false);
-    if (is_broken(one.violation, seed)) return 1;
-    if (has_cache(seed)) {
-      const CacheOutcome cache = run_cache_schedule(seed);
-      if (is_broken(cache.violation, seed)) return 1;
-      served += cache.served;
-      lives += cache.kills;
-    }
+    bool is_well = is_added(all, run_schedule(seed, false), seed);
+    if (has_cache(seed)) is_well = is_well && is_added(caches, run_cache_schedule(seed), seed);
     if (has_branch(seed)) {
-      const BranchOutcome branch = run_branch_schedule(seed, false);
-      if (is_broken(branch.violation, seed)) return 1;
-      branches.changes += branch.changes;
-      branches.publishes += branch.publishes;
-      branches.kills += branch.kills;
-      branches.power_losses += branch.power_losses;
-      branches.lost += branch.lost;
-      branches.failures += branch.failures;
+      is_well = is_well && is_added(branches, run_branch_schedule(seed, false), seed);
     }
     if (has_files(seed)) {
-      const FilesOutcome some = run_files_schedule(seed, false);
-      if (is_broken(some.violation, seed)) return 1;
-      files.calls += some.calls;
-      files.refused += some.refused;
-      files.publishes += some.publishes;
+      is_well = is_well && is_added(files, run_files_schedule(seed, false), seed);
     }
     if (has_lease(seed)) {
-      const LeaseOutcome some = run_lease_schedule(seed, false);
-      if (is_broken(some.violation, seed)) return 1;
-      leases.files += some.files;
-      leases.leases += some.leases;
-      leases.refused += some.refused;
-      leases.lost += some.lost;
-      leases.recovered += some.recovered;
+      is_well = is_well && is_added(leases, run_lease_schedule(seed, false), seed);
     }
-    all.publishes += one.publishes;
-    all.collections += one.collections;
-    all.kills += one.kills;
-    all.freezes += one.freezes;
-    all.clones += one.clones;
-    all.deletions += one.deletions;
-    all.resumptions += one.resumptions;
+    if (has_merge(seed)) {
+      is_well = is_well && is_added(merges, run_merge_schedule(seed, false), seed);
+    }
+    if (!is_well) return 1;
   }
   std::printf(
       "%llu schedules: %lld versions, %lld lists of garbage, %lld clones, %lld deletions, %lld "
@@ -151,7 +131,7 @@ int run_share(const Options& options, std::uint64_t job) {
       static_cast<long long>(all.collections), static_cast<long long>(all.clones),
       static_cast<long long>(all.deletions), static_cast<long long>(all.resumptions),
       static_cast<long long>(all.kills), static_cast<long long>(all.freezes),
-      static_cast<long long>(lives), static_cast<long long>(served));
+      static_cast<long long>(caches.kills), static_cast<long long>(caches.served));
   std::printf(
       "branches: %lld changes, %lld publishes, %lld kills and power losses, %lld of power, %lld "
       "records lost, %lld refused by logs that had failed; files: %lld calls, %lld of them "
@@ -168,6 +148,9 @@ int run_share(const Options& options, std::uint64_t job) {
       static_cast<long long>(leases.leases), static_cast<long long>(leases.refused),
       static_cast<long long>(leases.lost), static_cast<long long>(leases.recovered),
       static_cast<long long>(leases.files));
+  std::printf("merges: %lld attempts, %lld branches merged, %lld versions, %lld lists of garbage\n",
+              static_cast<long long>(merges.attempts), static_cast<long long>(merges.merges),
+              static_cast<long long>(merges.publishes), static_cast<long long>(merges.collections));
   return 0;
 }
 
@@ -189,6 +172,9 @@ int main(int argc, char** argv) {
     }
     if (violation.empty() && has_lease(options.first)) {
       violation = run_lease_schedule(options.first, true).violation;
+    }
+    if (violation.empty() && has_merge(options.first)) {
+      violation = run_merge_schedule(options.first, true).violation;
     }
     std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
                 violation.empty() ? "no violation" : ("VIOLATION " + violation).c_str());

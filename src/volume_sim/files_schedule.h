@@ -12,6 +12,13 @@ struct FilesOutcome {
   std::int64_t calls = 0;
   std::int64_t refused = 0;  // Of these.
   std::int64_t publishes = 0;
+
+  // Counts what another schedule has come to, too.
+  void add(const FilesOutcome& more) {
+    calls += more.calls;
+    refused += more.refused;
+    publishes += more.publishes;
+  }
 };
 
 // Programs make, write, rename, remove, list and read files of a branch in virtual time, each in

@@ -68,9 +68,8 @@ class MountLife {
     writing::Branch::Site site{
         .files = place_.disk.open(), .owner = {volume->head().uuid, "main"}, .nonce = 7};
     site.segment = Bytes::mebi(2);
-    const volume::VersionPlace* const newest = volume->head().newest();
     const std::unique_ptr<writing::Branch> branch = CO_TRY(co_await writing::Branch::open(
-        process_.loop(), std::move(site), newest == nullptr ? "" : newest->version));
+        process_.loop(), std::move(site), volume->head().newest_version()));
     const Result<void> done = co_await with_branch(*volume, *branch);
     if (volume->has_session()) (void)co_await volume->end_session();
     MUST(co_await branch->stop());
@@ -124,11 +123,8 @@ class MountLife {
     ++outcome_.leases;
     if (how == Begins::kAnew) place_.seen.clear();
     place_.is_mounted = true;
-    const std::string version = *branch.overlay().base();
-    std::optional<volume::Snapshot> base;
-    if (!version.empty()) base.emplace(CO_TRY(co_await volume.snapshot(version)));
-    if (!base) base.emplace(volume.empty_snapshot());
-    files_.emplace(branch, writing::testing::base_of(volume, base->manifest()),
+    const volume::Snapshot base = CO_TRY(co_await volume.snapshot_by_id(*branch.overlay().base()));
+    files_.emplace(branch, writing::testing::base_of(volume, base.manifest()),
                    [this] { return writing::Moment{++time_, 0}; });
     const Result<void> published = co_await publish_beside(publishing, branch);
     if (published.ok() && !is_killed()) place_.is_mounted = false;

@@ -17,6 +17,18 @@ struct LeaseOutcome {
   std::int64_t recovered = 0;  // Versions with a tag of what those had written.
   std::int64_t kills = 0;
   std::int64_t stops = 0;
+
+  // Counts what another schedule has come to, too.
+  void add(const LeaseOutcome& more) {
+    files += more.files;
+    versions += more.versions;
+    leases += more.leases;
+    refused += more.refused;
+    lost += more.lost;
+    recovered += more.recovered;
+    kills += more.kills;
+    stops += more.stops;
+  }
 };
 
 // Several mounts, each with a log of its own on its machine's disk, want to write one volume, are

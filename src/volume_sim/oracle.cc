@@ -22,6 +22,13 @@ std::string version_of(const std::string& uuid, const std::string& version) {
   return uuid + " " + version;
 }
 
+// Whether it is a branch, which somebody may go on with at any time.
+bool is_branch(const Bucket::Stored* session) {
+  if (session == nullptr) return false;
+  const Result<volume::SessionRecord> record = volume::decode_session(*session->bytes);
+  return record.ok() && record->kind == volume::kBranchKind;
+}
+
 // Whether its owner is taken for dead.
 bool has_been_ended(const Bucket::Stored* session) {
   if (session == nullptr) return false;
@@ -76,6 +83,7 @@ std::vector<Oracle::Rooted> Oracle::roots() const {
     std::move(found.begin(), found.end(), std::back_inserter(all));
   }
   for (const auto& [session, root] : held_) all.push_back(root);
+  for (const auto& [session, pins] : branches_) all.insert(all.end(), pins.begin(), pins.end());
   return all;
 }
 
@@ -113,6 +121,8 @@ void Oracle::check_session(const Bucket::Change& change) {
   const bool was_still =
       change.before != nullptr && agenda_.now() - change.before->changed >= volume::Session::kTtl;
   if (comes_back || was_still) stood_still_[change.key] = agenda_.now();
+  if (comes_back) brought_back_.insert(change.key);
+  check_branch(change);
   if (has_been_ended(change.after)) {
     ended_.insert(change.key);
     return check_taken_for_dead(change);
@@ -121,7 +131,8 @@ void Oracle::check_session(const Bucket::Change& change) {
   if (comes_back)
     owner->second = change.process;  // By a request of its first owner that came late.
   if (owner->second == change.process) return;
-  if (!dead_.contains(owner->second)) found_wrong("4: " + change.key + " is taken from its owner");
+  const bool may_be_taken = dead_.contains(owner->second) || is_branch(change.before);
+  if (!may_be_taken) found_wrong("4: " + change.key + " is taken from its owner");
   owner->second = change.process;
   ++resumptions_;
 }
@@ -158,10 +169,7 @@ void Oracle::check_lease(const std::string& volume, const volume::Head& last,
                        !ended_.contains(key) && owner != owners_.end() &&
                        !dead_.contains(owner->second);
   if (!is_held || owner->second == process) return;
-  const auto version_of_newest = [](const volume::Head& head) {
-    return head.newest() == nullptr ? "" : head.newest()->version;
-  };
-  if (version_of_newest(last) != version_of_newest(next)) {
+  if (last.newest_version() != next.newest_version()) {
     found_wrong("7: a version is published beside the holder of the lease");
   }
   if (last.lease != next.lease) found_wrong("7: a lease is taken from its holder");
@@ -178,7 +186,7 @@ void Oracle::check_successor(const std::string& volume, const volume::Head& last
   if (next.is_gone && !last.is_gone) ++deletions_;
   if (next.is_gone) gone_.insert(next.uuid);
   if (next.newest() == nullptr) return;
-  const std::string over = last.newest() == nullptr ? "" : last.newest()->version;
+  const std::string over = last.newest_version();
   const Bucket::Stored* const stored = bucket_.find(volume + "/" + next.newest()->key);
   if (next.newest()->version == over || stored == nullptr) return;
   const volume::Manifest manifest = MUST(volume::decode_manifest(*stored->bytes));
@@ -260,8 +268,31 @@ void Oracle::check_removal(const Bucket::Change& change) {
   removed_.insert(change.key);
 }
 
+// A branch has become what it says, and says what is whole from then on.
+void Oracle::check_branch(const Bucket::Change& change) {
+  branches_.erase(change.key);
+  const std::string volume = volume_of(change.key);
+  const volume::Head* const head = head_of(volume);
+  const Result<volume::SessionRecord> record = volume::decode_session(*change.after->bytes);
+  const bool is_one = record.ok() && record->kind == volume::kBranchKind && is_alive(volume) &&
+                      !brought_back_.contains(change.key);
+  if (!is_one) return;
+  std::vector<Rooted>& pins = branches_[change.key];
+  if (!record->pin.empty()) pins.push_back({volume + "/" + record->pin, head->bases, true});
+  if (!record->base.empty()) pins.push_back({volume + "/" + record->base, head->bases, false});
+  for (const Rooted& pin : pins) check_reach(pin);
+}
+
+// By whoever may end what is a branch, or about to be one.
+void Oracle::check_end_of_branch(const Bucket::Change& change) {
+  const bool is_void = brought_back_.contains(change.key);
+  if (is_void || enders_.contains(change.process)) return;
+  found_wrong("9: gc ends branch " + change.key);
+}
+
 void Oracle::check_session_removal(const Bucket::Change& change) {
   held_.erase(change.key);
+  branches_.erase(change.key);
   // A probe says nothing.
   const bool has_record = volume::decode_session(*change.before->bytes).ok();
   if (!has_record) return check_taken_for_dead(change);
@@ -276,6 +307,8 @@ void Oracle::check_session_removal(const Bucket::Change& change) {
 
 void Oracle::check_taken_for_dead(const Bucket::Change& change) {
   const std::string& key = change.key;
+  if (is_branch(change.before) || enders_.contains(change.process))
+    return check_end_of_branch(change);
   const bool is_owners = owners_[key] == change.process || dead_.contains(owners_[key]);
   // Up to a while ago: who says so may have been stopped since, for two minutes at most, and the
   // word have been on its way.

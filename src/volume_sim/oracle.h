@@ -10,6 +10,7 @@
 #include "volume/condemned.h"
 #include "volume/head.h"
 #include "volume/manifest.h"
+#include "volume_sim/branch_promises.h"
 #include "volume_sim/bucket.h"
 #include "volume_sim/reach.h"
 
@@ -31,7 +32,10 @@ namespace runnel::volume_sim {
 //   6. a session that a list of garbage has passed over is alive in no later one before it has
 //      looked;
 //   7. while the holder of the lease lives nobody else publishes a version, and nobody takes the
-//      lease from it.
+//      lease from it;
+//   8. a version that was called dropped is in no head;
+//   9. what a branch pins is whole for as long as its session is there, which gc never ends; and
+//      what BranchPromises says.
 // It sees the bucket and what processes have been told, never what they think. Keys are whole.
 //
 // Threads: one.
@@ -42,6 +46,9 @@ class Oracle {
   void changes(const Bucket::Change& change);
   // The process was killed or has ended: a session of its that is there is nobody's.
   void is_dead(std::uint64_t process) { dead_.insert(process); }
+  // The process is no gc.
+  void may_end_branches(std::uint64_t process) { enders_.insert(process); }
+  BranchPromises& branches() { return promises_; }
 
   // A reader has been told that it holds a version under this session.
   void holds(const std::string& session, const std::string& manifest_key);
@@ -98,6 +105,8 @@ class Oracle {
   void check_removal(const Bucket::Change& change);
   void check_session(const Bucket::Change& change);
   void check_session_removal(const Bucket::Change& change);
+  void check_branch(const Bucket::Change& change);
+  void check_end_of_branch(const Bucket::Change& change);
   void check_taken_for_dead(const Bucket::Change& change);
   void check_reach(const Rooted& root);
   const Keys& reach(const Rooted& root);
@@ -113,8 +122,12 @@ class Oracle {
   const Agenda& agenda_;
   const Bucket& bucket_;
   Reach reach_;
-  std::map<std::string, volume::Head> heads_;    // By volume.
-  std::map<std::string, Rooted> held_;           // By the readers' sessions.
+  std::map<std::string, volume::Head> heads_;            // By volume.
+  std::map<std::string, Rooted> held_;                   // By the readers' sessions.
+  std::map<std::string, std::vector<Rooted>> branches_;  // What each pins, by its session.
+  std::set<std::uint64_t> enders_;                       // Processes that may end one.
+  Keys brought_back_;  // Sessions, by late requests, once they were removed.
+  BranchPromises promises_;
   std::map<std::string, std::uint64_t> owners_;  // Of sessions: processes.
   std::set<std::uint64_t> dead_;
   Keys ended_;  // Sessions that were removed, or of which it was said that their owner is dead.

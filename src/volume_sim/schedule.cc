@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "volume_sim/branch_work.h"
 #include "volume_sim/work.h"
 #include "volume_sim/world.h"
 
@@ -33,16 +34,24 @@ std::vector<Work> works_of(bool on_several, bool crowded) {
           read_version, tag_version, collect,   collect};
 }
 
+std::vector<Work> works_on_branches() {
+  return {write_branch, write_branch, write_branch, write_branch, merge_done, merge_done,
+          put_files,    remove_files, read_version, tag_version,  collect,    collect};
+}
+
+enum class Kind : std::uint8_t { kPlain, kBranches };
+
 class Schedule {
  public:
-  Schedule(std::uint64_t seed, bool told) : dice_(seed), world_(dice_, told) {
+  Schedule(std::uint64_t seed, Kind kind, bool told)
+      : kind_(kind), dice_(seed), world_(dice_, told) {
     if (chance(70)) world_.draw_faults();
     const bool comes_twice = chance(15);
     if (comes_twice) world_.faults() = {.doubled = 600};
     is_crowded_ = comes_twice || chance(30);
-    const bool on_several = chance(40);
+    const bool on_several = kind_ == Kind::kPlain && chance(40);
     if (on_several) world_.set_volumes({"data", "one", "two"});
-    works_ = works_of(on_several, is_crowded_);
+    works_ = kind_ == Kind::kBranches ? works_on_branches() : works_of(on_several, is_crowded_);
   }
 
   Outcome run() {
@@ -54,6 +63,7 @@ class Schedule {
     while (world_.agenda().now() < end && world_.violation().empty()) step();
     world_.faults() = {};
     world_.kill_all(processes_);
+    if (kind_ == Kind::kBranches) end_branches();
     world_.settle();
     outcome_.violation = world_.violation();
     outcome_.hash = world_.hash();
@@ -62,6 +72,8 @@ class Schedule {
     outcome_.clones = world_.oracle().clones();
     outcome_.deletions = world_.oracle().deletions();
     outcome_.resumptions = world_.oracle().resumptions();
+    outcome_.attempts = world_.oracle().branches().attempts();
+    outcome_.merges = world_.oracle().branches().merges();
     return outcome_;
   }
 
@@ -71,6 +83,15 @@ class Schedule {
   void step() {
     world_.agenda().step();
     world_.drop_ended(processes_);
+  }
+
+  // Once nothing is on its way any more.
+  void end_branches() {
+    world_.wait(Duration::seconds(300));
+    for (const Work work : {merge_done, remove_branches}) {
+      if (!world_.violation().empty()) return;
+      world_.run_alone([this, work](Process& process) { return work(process, world_.oracle()); });
+    }
   }
 
   void plan_processes(Time end) {
@@ -127,6 +148,7 @@ class Schedule {
     });
   }
 
+  const Kind kind_;
   SplitMix64 dice_;
   World world_;
   bool is_crowded_ = false;
@@ -137,6 +159,12 @@ class Schedule {
 
 }  // namespace
 
-Outcome run_schedule(std::uint64_t seed, bool told) { return Schedule(seed, told).run(); }
+Outcome run_schedule(std::uint64_t seed, bool told) {
+  return Schedule(seed, Kind::kPlain, told).run();
+}
+
+Outcome run_merge_schedule(std::uint64_t seed, bool told) {
+  return Schedule(seed, Kind::kBranches, told).run();
+}
 
 }  // namespace runnel::volume_sim

@@ -64,6 +64,27 @@ class SilentStore final : public object::ForwardingStore {
   std::function<Async<std::string>()> late_;
 };
 
+// One of the puts of these objects is done, or not, and nobody hears of it.
+class UnheardStore final : public object::ForwardingStore {
+ public:
+  // `keys`: what theirs begin with. `put`: counted from 1.
+  UnheardStore(object::ObjectStore& inner, std::string keys, int put, bool is_done)
+      : ForwardingStore(inner), keys_(std::move(keys)), left_(put), is_done_(is_done) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const bool is_it = key.starts_with(keys_) && left_ > 0 && --left_ == 0;
+    if (is_it && is_done_) CO_TRY(co_await inner().put(key, bytes, condition, stop));
+    if (is_it) co_return Error(Errc::kUnavailable, "the store does not answer");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+
+ private:
+  const std::string keys_;
+  int left_;
+  const bool is_done_;
+};
+
 // Somebody works on the volume at the moment when one of these objects is put for the first time,
 // or a later one.
 class BusyStore final : public object::ForwardingStore {

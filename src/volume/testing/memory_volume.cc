@@ -99,7 +99,11 @@ PutResult MemoryVolume::put(const Contents& files, PutOptions options) {
 }
 
 Contents MemoryVolume::contents(const std::string& version) {
-  return run(contents_of(run(volume_.snapshot(version)), kRootInode, ""));
+  return contents(run(volume_.snapshot(version)));
+}
+
+Contents MemoryVolume::contents(Snapshot snapshot) {
+  return run(contents_of(std::move(snapshot), kRootInode, ""));
 }
 
 Async<Contents> MemoryVolume::contents_of(Snapshot snapshot, Inode folder, std::string path) {

@@ -41,6 +41,7 @@ class MemoryVolume {
   PutResult put(const Contents& files, PutOptions options = {});
   // Everything of a version, as it was put.
   Contents contents(const std::string& version = "latest");
+  Contents contents(Snapshot snapshot);
   Result<std::string> try_content(const std::string& path, const std::string& version = "latest");
   std::string content(const std::string& path, const std::string& version = "latest");
   Node node(const std::string& path, const std::string& version = "latest");
