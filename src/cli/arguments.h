@@ -61,6 +61,8 @@ enum class Command : std::uint8_t {
   kVolumeMount,
   kVolumeUmount,
   kVolumePublish,
+  kVolumeBranches,
+  kVolumeMerge,
   kVolumeServe,
   kEvents,
   kCancel,
@@ -153,9 +155,11 @@ struct Arguments {
   std::optional<std::string> keep;   // volume gc --keep
   std::optional<std::string> cache;  // volume mount, warmup: --cache
   std::string cache_size = "10GiB";  // the same: --cache-size
-  std::vector<std::string> targets;  // volume rm, volume umount
+  std::vector<std::string> targets;  // volume rm, umount, branches --remove, merge
   bool lazy = false;                 // volume umount --lazy
   std::string mount_mode = "ro";     // volume mount --mode
+  std::string branch;                // volume mount --branch
+  std::int64_t term = 0;             // volume mount --term
   std::string while_used;            // volume mount --while-used
   bool looked_up = false;            // volume mount --looked-up
 };

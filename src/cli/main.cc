@@ -74,6 +74,8 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeMount:
     case Command::kVolumeUmount:
     case Command::kVolumePublish:
+    case Command::kVolumeBranches:
+    case Command::kVolumeMerge:
     case Command::kVolumeServe: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);

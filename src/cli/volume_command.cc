@@ -269,6 +269,8 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeMount: return mount_volume(arguments, home);
     case Command::kVolumeUmount: return unmount_volume(arguments, home);
     case Command::kVolumePublish: return publish_volume(arguments);
+    case Command::kVolumeBranches: return tell_branches(arguments, home);
+    case Command::kVolumeMerge: return merge_volume(arguments, home);
     case Command::kVolumeServe: return serve_volumes(home);
     default: return remove(arguments, home);
   }

@@ -30,6 +30,8 @@ Result<int> warm_volume_up(const Arguments& arguments, const home::Home& home);
 Result<int> mount_volume(const Arguments& arguments, const home::Home& home);
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& home);
 Result<int> publish_volume(const Arguments& arguments);
+Result<int> tell_branches(const Arguments& arguments, const home::Home& home);
+Result<int> merge_volume(const Arguments& arguments, const home::Home& home);
 // The process that serves all mounts of a home, which their holders hand over to it.
 Result<int> serve_volumes(const home::Home& home);
 Result<int> check_volume(const Arguments& arguments, const home::Home& home);

@@ -154,12 +154,29 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
                  "rw: also to be written to, which makes new versions")
       ->check(CLI::IsMember({"ro", "rw"}))
       ->capture_default_str();
+  app.add_option("--branch", arguments.branch,
+                 "write a branch of the volume, which others see once it is merged");
   add_cache(app, arguments);
   add_store(app, arguments);
+  // Of a branch: by default the one after the last that has written it.
+  app.add_option("--term", arguments.term)->group("");
   // Of one that attempts share, its place: agent/used_mounts.h.
   app.add_option("--while-used", arguments.while_used)->group("");
   // The version is a whole id that is there.
   app.add_flag("--looked-up", arguments.looked_up)->group("");
+}
+
+void add_volume_branches(CLI::App& app, Arguments& arguments) {
+  add_volume(app, arguments);
+  app.add_option("--remove", arguments.targets,
+                 "branches to be removed; what they have written and nobody has merged is gone");
+}
+
+void add_volume_merge(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME")->required();
+  app.add_option("branch", arguments.targets, "the branches")->required();
+  add_message(app, arguments);
+  add_store(app, arguments);
 }
 
 void add_volume_gc(CLI::App& app, Arguments& arguments) {
@@ -305,6 +322,16 @@ const std::vector<Definition>& volume_definitions() {
        [](CLI::App& app, Arguments& arguments) {
          app.add_option("dir", arguments.target, "the folder")->required();
        }},
+      {Command::kVolumeBranches,
+       "branches",
+       {},
+       "what is written to a volume and nobody's version yet",
+       add_volume_branches},
+      {Command::kVolumeMerge,
+       "merge",
+       {},
+       "make one version of what branches have written",
+       add_volume_merge},
       {Command::kVolumeServe, "serve", {}, "", [](CLI::App&, Arguments&) {}},
   };
   return kAll;

@@ -34,9 +34,11 @@
 #include "fuse/mount_point.h"
 #include "fuse/mount_server.h"
 #include "fuse/publish_call.h"
+#include "fuse/serve_branch.h"
 #include "home/paths.h"
 #include "home/pause.h"
 #include "home/volume_places.h"
+#include "volume/branch_session.h"
 
 namespace runnel::cli {
 namespace {
@@ -58,11 +60,13 @@ struct Plan {
   std::optional<volume::DiskCache::Options> cache;
   std::optional<volume::SeenHead> head;  // Of the volume, as it was just read.
   bool is_written = false;
+  std::string branch;      // Of the volume, that is written; empty: itself.
+  std::int64_t term = 0;   // As BranchWriting has it.
   std::string while_used;  // The place of a mount that attempts share; empty: somebody unmounts it.
 
   // Of what is written to the newest version is another one each time.
   std::string target() const { return is_written ? name : name + "@" + version; }
-  std::string source() const { return "runnel:" + target(); }
+  std::string source() const { return "runnel:" + target() + (branch.empty() ? "" : "#" + branch); }
 };
 
 // The path without links, also of a dead mount, which itself cannot be looked at: each link is
@@ -163,6 +167,18 @@ Result<void> check_newest(const VolumeTarget& target) {
       .with_hint("leave out @" + target.version + ", or make a volume of it: runnel volume clone");
 }
 
+// The one after the last that has written the branch, or that one, where its log is here.
+Result<std::int64_t> next_term(VolumeClient& client, Volume& volume, const std::string& branch,
+                               const home::Home& home) {
+  std::int64_t last = 0;
+  for (const volume::SeenBranch& seen : TRY(client.run(volume::see_branches(volume)))) {
+    if (seen.name() == branch) last = std::max(last, seen.record().term);
+  }
+  const std::string log =
+      home.writing() + "/" + volume.head().uuid + "/" + fuse::log_of_branch(branch, last);
+  return env::exists(log) ? last : last + 1;
+}
+
 Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   if (!target.path.empty()) {
@@ -176,7 +192,10 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.cache = TRY(cache_of(arguments));
   plan.folder = TRY(folder_to_mount_in(arguments.target));
   plan.while_used = arguments.while_used;
-  plan.is_written = arguments.mount_mode == "rw";
+  plan.branch = arguments.branch;
+  plan.term = arguments.term;
+  if (!plan.branch.empty()) TRY(volume::check_branch_name(plan.branch));
+  plan.is_written = arguments.mount_mode == "rw" || !plan.branch.empty();
   if (plan.is_written) TRY(check_newest(target));
   plan.version = target.version;
   if (arguments.looked_up) {
@@ -188,12 +207,15 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   const bool is_empty = plan.is_written && opened.head().newest() == nullptr;
   if (!is_empty) plan.version = TRY(opened.place_of(target.version_or_latest())).version;
   plan.head = opened.seen_head();
+  if (!plan.branch.empty() && plan.term == 0) {
+    plan.term = TRY(next_term(*client, opened, plan.branch, home));
+  }
   return plan;
 }
 
 std::string mounted_text(const Plan& plan) {
-  return "mounted " + plan.target() + " in " + plan.folder +
-         (plan.is_written ? ", read-write" : "");
+  const std::string how = plan.branch.empty() ? ", read-write" : ", to write branch " + plan.branch;
+  return "mounted " + plan.target() + " in " + plan.folder + (plan.is_written ? how : "");
 }
 
 void tell_mounted(const Arguments& arguments, const Plan& plan) {
@@ -201,6 +223,7 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
   value.set("volume", json::Value::text(plan.name));
   value.set("version", plan.version.empty() ? json::Value() : json::Value::text(plan.version));
   value.set("dir", json::Value::text(plan.folder));
+  if (!plan.branch.empty()) value.set("branch", json::Value::text(plan.branch));
   answer(arguments, value, mounted_text(plan) + "\n");
 }
 
@@ -216,8 +239,11 @@ fuse::MountRequest request_of(const Plan& plan, const home::Home& home) {
   request.head = plan.head;
   if (!plan.is_written) return request;
   request.version = "latest";
-  request.format = fuse::MountRequest::kFormat;
+  request.format =
+      plan.branch.empty() ? fuse::MountRequest::kWritingFormat : fuse::MountRequest::kFormat;
   request.log = home.writing();
+  request.branch = plan.branch;
+  request.term = plan.term;
   request.connection = connection_number();
   return request;
 }
@@ -296,6 +322,10 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
                       "--looked-up", plan.target(), plan.folder},
                      options_of(plan));
   if (plan.is_written) holder.argv = with(std::move(holder.argv), {"--mode", "rw"});
+  if (!plan.branch.empty()) {
+    holder.argv = with(std::move(holder.argv),
+                       {"--branch", plan.branch, "--term", std::to_string(plan.term)});
+  }
   if (!plan.while_used.empty()) {
     holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});
   }

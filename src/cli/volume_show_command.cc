@@ -62,7 +62,7 @@ std::string shown_volume_text(const Volume& opened, const object::StoreUrl& plac
                      {"store", place.to_string()},
                      {"uuid", head.uuid},
                      {"format", std::to_string(volume::kFormat)},
-                     {"newest", head.newest() == nullptr ? "" : head.newest()->version},
+                     {"newest", head.newest_version()},
                      {"versions", std::to_string(versions_kept(head)) + " kept"},
                      {"tags", tags},
                      {"clone of", head.bases.empty() ? "" : head.bases.front()},

@@ -1,7 +1,5 @@
 #include "fuse/branch_requests.h"
 
-#define FUSE_USE_VERSION 314
-#include <fuse_lowlevel.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 
 #include "fuse/kernel_node.h"
 #include "fuse/publish_call.h"
+#include "fuse/read_requests.h"
 
 namespace runnel::fuse {
 namespace {
@@ -21,11 +20,7 @@ using writing::Moment;
 
 constexpr std::uint32_t kPermissions = 07777;
 
-BranchService& branch_of(fuse_req_t request) {
-  return *static_cast<BranchService*>(service_of(request));
-}
-
-struct BranchHandlers {
+struct BranchHandlers : ReadHandlers<BranchService> {
   static void begin(void* /*given*/, fuse_conn_info* connection) {
     // Splicing gains nothing here, and each direction of it has cost more. Nobody but the kernel's
     // own users changes what it remembers.
@@ -53,14 +48,6 @@ struct BranchHandlers {
     return node;
   }
 
-  static void look_up(fuse_req_t request, fuse_ino_t folder, const char* name) {
-    branch_of(request).look_up(request, folder, name);
-  }
-
-  static void attributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info* /*file*/) {
-    branch_of(request).attributes(request, inode);
-  }
-
   static void set_attributes(fuse_req_t request, fuse_ino_t inode, struct stat* all, int which,
                              fuse_file_info* file) {
     const auto has = [which](int flag) { return (which & flag) != 0; };
@@ -74,11 +61,7 @@ struct BranchHandlers {
     if (has(FUSE_SET_ATTR_ATIME_NOW)) what.accessed = moment_now();
     if (has(FUSE_SET_ATTR_MTIME_NOW)) what.modified = moment_now();
     const auto by = file == nullptr ? std::nullopt : std::optional(file->fh);
-    branch_of(request).set_attributes(request, inode, what, by);
-  }
-
-  static void read_link(fuse_req_t request, fuse_ino_t inode) {
-    branch_of(request).read_link(request, inode);
+    service(request).set_attributes(request, inode, what, by);
   }
 
   // A volume has no devices, pipes and sockets.
@@ -88,26 +71,26 @@ struct BranchHandlers {
       ::fuse_reply_err(request, EPERM);
       return;
     }
-    branch_of(request).make(request, {folder, name}, new_node(request, NodeKind::kFile, mode));
+    service(request).make(request, {folder, name}, new_node(request, NodeKind::kFile, mode));
   }
 
   static void make_folder(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode) {
-    branch_of(request).make(request, {folder, name}, new_node(request, NodeKind::kFolder, mode));
+    service(request).make(request, {folder, name}, new_node(request, NodeKind::kFolder, mode));
   }
 
   static void make_link(fuse_req_t request, const char* target, fuse_ino_t folder,
                         const char* name) {
     BranchFiles::NewNode node = new_node(request, NodeKind::kLink, 0777);
     node.target = target;
-    branch_of(request).make(request, {folder, name}, std::move(node));
+    service(request).make(request, {folder, name}, std::move(node));
   }
 
   static void remove_name(fuse_req_t request, fuse_ino_t folder, const char* name) {
-    branch_of(request).remove(request, {folder, name}, NodeKind::kFile);
+    service(request).remove(request, {folder, name}, NodeKind::kFile);
   }
 
   static void remove_folder(fuse_req_t request, fuse_ino_t folder, const char* name) {
-    branch_of(request).remove(request, {folder, name}, NodeKind::kFolder);
+    service(request).remove(request, {folder, name}, NodeKind::kFolder);
   }
 
   static void rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t new_folder,
@@ -121,67 +104,44 @@ struct BranchHandlers {
       ::fuse_reply_err(request, EINVAL);
       return;
     }
-    branch_of(request).rename(request, {folder, name}, {new_folder, new_name}, how);
+    service(request).rename(request, {folder, name}, {new_folder, new_name}, how);
   }
 
   static void link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t folder, const char* name) {
-    branch_of(request).link(request, inode, {folder, name});
+    service(request).link(request, inode, {folder, name});
   }
 
   static void make_and_open(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode,
                             fuse_file_info* file) {
-    branch_of(request).make_and_open(request, {folder, name},
-                                     new_node(request, NodeKind::kFile, mode), file->flags);
+    service(request).make_and_open(request, {folder, name},
+                                   new_node(request, NodeKind::kFile, mode), file->flags);
   }
 
   static void open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* file) {
-    branch_of(request).open(request, inode, file->flags);
-  }
-
-  // Nothing is kept of an open folder.
-  static void open_without_state(fuse_req_t request, fuse_ino_t /*inode*/,
-                                 fuse_file_info* /*file*/) {
-    ::fuse_reply_err(request, ENOSYS);
-  }
-
-  static void read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-                   fuse_file_info* /*file*/) {
-    branch_of(request).read(request, inode, static_cast<std::uint64_t>(offset), size);
+    service(request).open(request, inode, file->flags);
   }
 
   static void write(fuse_req_t request, fuse_ino_t inode, const char* bytes, size_t size,
                     off_t offset, fuse_file_info* file) {
-    branch_of(request).write(request, inode, file->fh, static_cast<std::uint64_t>(offset),
-                             std::string(bytes, size));
+    service(request).write(request, inode, file->fh, static_cast<std::uint64_t>(offset),
+                           std::string(bytes, size));
   }
 
   static void flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info* file) {
-    branch_of(request).flush(request, inode, file->fh);
+    service(request).flush(request, inode, file->fh);
   }
 
   static void release(fuse_req_t request, fuse_ino_t inode, fuse_file_info* file) {
-    branch_of(request).release(request, inode, file->fh);
+    service(request).release(request, inode, file->fh);
   }
 
   static void sync(fuse_req_t request, fuse_ino_t inode, int /*data_alone*/, fuse_file_info* file) {
-    branch_of(request).sync(request, inode, file->fh);
+    service(request).sync(request, inode, file->fh);
   }
 
   static void sync_folder(fuse_req_t request, fuse_ino_t inode, int /*data_alone*/,
                           fuse_file_info* /*file*/) {
-    branch_of(request).sync(request, inode, WrittenFiles::kOfReader);
-  }
-
-  static void list(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-                   fuse_file_info* /*file*/) {
-    branch_of(request).list(request, inode, static_cast<std::uint64_t>(offset), size,
-                            Attributes::kNo);
-  }
-
-  static void list_with_attributes(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
-                                   fuse_file_info* /*file*/) {
-    branch_of(request).list(request, inode, static_cast<std::uint64_t>(offset), size,
-                            Attributes::kYes);
+    service(request).sync(request, inode, WrittenFiles::kOfReader);
   }
 
   static void call(fuse_req_t request, fuse_ino_t /*inode*/, unsigned which, void* /*argument*/,
@@ -191,34 +151,27 @@ struct BranchHandlers {
       ::fuse_reply_err(request, ENOTTY);
       return;
     }
-    branch_of(request).publish(request);
-  }
-
-  static void totals(fuse_req_t request, fuse_ino_t /*inode*/) {
-    branch_of(request).totals(request);
+    service(request).publish(request);
   }
 
   static void forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t count) {
-    branch_of(request).forget(inode, count);
+    service(request).forget(inode, count);
     ::fuse_reply_none(request);
   }
 
   static void forget_all(fuse_req_t request, size_t count, fuse_forget_data* inodes) {
     for (size_t at = 0; at < count; ++at) {
-      branch_of(request).forget(inodes[at].ino, inodes[at].nlookup);
+      service(request).forget(inodes[at].ino, inodes[at].nlookup);
     }
     ::fuse_reply_none(request);
   }
 
   static fuse_lowlevel_ops operations() {
-    fuse_lowlevel_ops all{};
+    fuse_lowlevel_ops all = ReadHandlers::operations();
     all.init = begin;
-    all.lookup = look_up;
     all.forget = forget;
     all.forget_multi = forget_all;
-    all.getattr = attributes;
     all.setattr = set_attributes;
-    all.readlink = read_link;
     all.mknod = make_node;
     all.mkdir = make_folder;
     all.symlink = make_link;
@@ -228,16 +181,11 @@ struct BranchHandlers {
     all.link = link;
     all.create = make_and_open;
     all.open = open;
-    all.opendir = open_without_state;
-    all.read = read;
     all.write = write;
     all.flush = flush;
     all.release = release;
     all.fsync = sync;
     all.fsyncdir = sync_folder;
-    all.readdir = list;
-    all.readdirplus = list_with_attributes;
-    all.statfs = totals;
     all.ioctl = call;
     return all;
   }

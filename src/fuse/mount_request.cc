@@ -29,6 +29,7 @@ struct Fields<volume::SeenHead> {
 template <>
 struct Fields<fuse::MountRequest> {
   static void visit(auto& visit, auto& request) {
+    visit("branch", request.branch);
     visit("cache", request.cache);
     visit("cache_bytes", request.cache_bytes);
     visit("connection", request.connection);
@@ -41,6 +42,7 @@ struct Fields<fuse::MountRequest> {
     visit("log", request.log);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
+    visit("term", request.term);
     visit("version", request.version, Required());
     visit("volume", request.volume, Required());
     visit("warm_up", request.warm_up);

@@ -31,12 +31,15 @@ struct MountRequest {
   std::string log;              // Of a mount that is written to: a folder for logs; empty: of none.
   std::int64_t connection = 0;  // With a log: the connection's number, by chance.
   bool is_unmounted = false;    // With a log: what is in it is to be published, and no more.
+  std::string branch;           // With a log: the volume's branch that is written; empty: itself.
+  std::int64_t term = 0;        // With a branch: as BranchWriting has it.
   bool hears_errors = false;    // Whoever holds it is told why readers got errors.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   // What a server has to know: one of an earlier build passes over members that it does not know,
   // and refuses a request that would mean something else without them.
-  static constexpr std::int64_t kFormat = 2;
+  static constexpr std::int64_t kFormat = 3;
   static constexpr std::int64_t kReadingFormat = 1;  // Without a log.
+  static constexpr std::int64_t kWritingFormat = 2;  // Without a branch.
   std::int64_t format = kReadingFormat;
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };

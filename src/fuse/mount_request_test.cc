@@ -107,7 +107,7 @@ TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
 }
 
 TEST_F(MountRequestTest, OneOfALaterFormatIsRefusedAsSuch) {
-  send_text(R"({"format":3,"store":["of another kind"],"volume":"data"})");
+  send_text(R"({"format":4,"store":["of another kind"],"volume":"data"})");
   EXPECT_EQ(received().error().code, Errc::kUnsupported);
 }
 

@@ -192,6 +192,8 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   if (!request.is_unmounted) options.first_message = CO_TRY(bytes_of(mount.first_message));
   options.takes_over = request.takes_over;
   options.logs = request.log;
+  options.branch = request.branch;
+  options.term = request.term;
   options.connection_number = static_cast<std::uint64_t>(request.connection);
   options.say = [this, connection, &request](const std::string& sentence, bool is_damage) {
     tell_error(connection, request, sentence, is_damage);

@@ -18,6 +18,7 @@
 #include "fuse/kernel_node.h"
 #include "fuse/kernel_session.h"
 #include "volume/file_reader.h"
+#include "writing/attempt_publishing.h"
 #include "writing/branch.h"
 #include "writing/branch_files.h"
 #include "writing/leased_publishing.h"
@@ -30,9 +31,10 @@ using volume::Volume;
 using writing::Branch;
 using writing::BranchBase;
 using writing::BranchFiles;
+using writing::BranchPublishing;
 using writing::LeasedPublishing;
 
-constexpr const char* kBranch = "main";  // What a volume has that is written to by hand.
+constexpr const char* kByHand = "main";  // Of a volume that is written to itself: no branch's name.
 // So long a mount that is no more may still publish before the next one is refused.
 constexpr Duration kEndsWithin = Duration::seconds(5);
 constexpr Duration kLockLookEvery = Duration::millis(50);
@@ -86,61 +88,65 @@ class Served {
         options_(options),
         branch_(branch),
         notices_(env::real_clock(), volume.name(), options.say),
-        publishing_(loop, volume, branch, publishing_options()) {}
+        publishing_(publishing_of(options)) {}
 
   // Until the mount is no more; then all is published.
   Async<void> run(async::StopToken stop) {
     const auto how = options_.takes_over ? Begins::kTakingOver : Begins::kAnew;
-    CO_TRY(co_await publishing_.begin(how, stop));
+    CO_TRY(co_await publishing_->begin(how, stop));
     CO_TRY(co_await begin_files());
     std::vector<async::Stoppable<void>> both;
     both.emplace_back([this](async::StopToken token) { return answer_all(std::move(token)); });
-    both.emplace_back([this](async::StopToken token) { return publishing_.run(std::move(token)); });
+    both.emplace_back(
+        [this](async::StopToken token) { return publishing_->run(std::move(token)); });
     auto first = CO_TRY(co_await async::race<void>(loop_, std::move(both), stop));
     co_return std::move(first.result);
   }
   // Of a mount that is no more.
   Async<void> publish(async::StopToken stop) {
     if (options_.serving) options_.serving();
-    CO_TRY(co_await publishing_.begin(Begins::kAnew, stop));
-    publishing_.finish();
-    co_return co_await publishing_.run(std::move(stop));
+    CO_TRY(co_await publishing_->begin(Begins::kAnew, stop));
+    publishing_->finish();
+    co_return co_await publishing_->run(std::move(stop));
   }
 
  private:
-  using Begins = LeasedPublishing::Begins;
+  using Begins = BranchPublishing::Begins;
 
-  LeasedPublishing::Options publishing_options() {
-    LeasedPublishing::Options all{.clock = env::real_clock(), .source = options_.folder};
-    all.publishing.failed = [this](const Error& error) { notices_.tell(error); };
-    all.rebase = [this](const volume::Manifest& manifest) {
+  std::unique_ptr<BranchPublishing> publishing_of(const ServeOptions& options) {
+    writing::PublishLoop::Options publishing;
+    publishing.failed = [this](const Error& error) { notices_.tell(error); };
+    const auto rebase = [this](const volume::Manifest& manifest) {
       if (files_) files_->rebase(base_of(volume_, manifest, packs_));
     };
-    all.lost = [this] {
+    const auto lost = [this] {
       if (service_ != nullptr) service_->refuse_changes();
     };
-    all.recovered = [this](const std::string& version) {
+    if (!options.branch.empty()) {
+      return std::make_unique<writing::AttemptPublishing>(
+          loop_, volume_, branch_,
+          writing::AttemptPublishing::Options{
+              .writing = {.name = options.branch, .term = options.term},
+              .publishing = std::move(publishing),
+              .rebase = rebase,
+              .lost = lost});
+    }
+    const auto recovered = [this](const std::string& version) {
       if (options_.say) options_.say("what was written and not published is " + version, false);
     };
-    return all;
-  }
-
-  // Nobody else would know.
-  void tell_lost() {
-    if (branch_.lost() == 0 || !options_.say) return;
-    options_.say(std::to_string(branch_.lost()) +
-                     " changes at the end of the log are gone, as they lie behind one that is not "
-                     "whole: the machine lost its power, or the disk is damaged",
-                 true);
+    return std::make_unique<LeasedPublishing>(
+        loop_, volume_, branch_,
+        LeasedPublishing::Options{.clock = env::real_clock(),
+                                  .source = options.folder,
+                                  .publishing = std::move(publishing),
+                                  .rebase = rebase,
+                                  .lost = lost,
+                                  .recovered = recovered});
   }
 
   Async<void> begin_files() {
-    tell_lost();
-    const std::string version = *branch_.overlay().base();
-    std::optional<volume::Snapshot> base;
-    if (!version.empty()) base.emplace(CO_TRY(co_await volume_.snapshot(version)));
-    if (!base) base.emplace(volume_.empty_snapshot());
-    files_.emplace(branch_, base_of(volume_, base->manifest(), packs_), moment_now);
+    const volume::Snapshot base = CO_TRY(co_await publishing_->base());
+    files_.emplace(branch_, base_of(volume_, base.manifest(), packs_), moment_now);
     co_return co_await add_earlier_bases();
   }
 
@@ -160,7 +166,7 @@ class Served {
   // Ends alone where it fails: what is left to be done is to publish.
   Async<void> answer_all(async::StopToken stop) {
     CO_TRY(co_await answer(stop));
-    publishing_.finish();
+    publishing_->finish();
     async::Notifier never(loop_);
     co_return co_await never.wait(std::move(stop));
   }
@@ -172,11 +178,11 @@ class Served {
                            .notices = notices_,
                            .connection = options_.connection_number,
                            .first_handle = env::real_random().next() >> 1,
-                           .room = [this](std::size_t bytes) { return publishing_.room(bytes); },
-                           .log_failed = [this] { publishing_.look_at_log(); },
-                           .publish = [this] { return publishing_.publish_now(); }});
+                           .room = [this](std::size_t bytes) { return publishing_->room(bytes); },
+                           .log_failed = [this] { publishing_->look_at_log(); },
+                           .publish = [this] { return publishing_->publish_now(); }});
     service_ = &service;
-    if (publishing_.has_lost()) service.refuse_changes();
+    if (publishing_->has_lost()) service.refuse_changes();
     const Result<void> served = co_await answer_by(service, std::move(stop));
     MUST(co_await service.close());
     service_ = nullptr;
@@ -199,15 +205,10 @@ class Served {
   ServeOptions& options_;
   Branch& branch_;
   ErrorNotices notices_;
-  LeasedPublishing publishing_;
+  const std::unique_ptr<BranchPublishing> publishing_;
   std::optional<BranchFiles> files_;
   BranchService* service_ = nullptr;
 };
-
-std::string newest_of(const Volume& volume) {
-  const volume::VersionPlace* const newest = volume.head().newest();
-  return newest == nullptr ? "" : newest->version;
-}
 
 // A mount that is no more may still publish its last bytes.
 Async<std::unique_ptr<writing::LogFolder>> open_log(async::EventLoop& loop, async::Worker& worker,
@@ -221,19 +222,33 @@ Async<std::unique_ptr<writing::LogFolder>> open_log(async::EventLoop& loop, asyn
   }
 }
 
+std::string log_of(const ServeOptions& options) {
+  return options.branch.empty() ? kByHand : log_of_branch(options.branch, options.term);
+}
+
 Async<std::unique_ptr<Branch>> open_branch(async::EventLoop& loop, const Volume& volume,
                                            const ServeOptions& options, async::StopToken stop) {
   CHECK(!options.logs.empty(), "a mount is to be written to without a log");
-  const std::string folder = options.logs + "/" + volume.head().uuid + "/" + kBranch;
+  const std::string name = log_of(options);
+  const std::string folder = options.logs + "/" + volume.head().uuid + "/" + name;
   const auto worker = CO_TRY(async::Worker::create(loop, {.name = "open-log"}));
   Result<std::unique_ptr<writing::LogFolder>> log =
       co_await open_log(loop, *worker, folder, std::move(stop));
   MUST(co_await worker->stop());
   if (!log.ok() && log.error().code == Errc::kConflict) co_return is_written(volume, folder);
   Branch::Site site{.files = CO_TRY(std::move(log)),
-                    .owner = {volume.head().uuid, kBranch},
+                    .owner = {volume.head().uuid, name},
                     .nonce = env::real_random().next()};
-  co_return co_await Branch::open(loop, std::move(site), newest_of(volume));
+  co_return co_await Branch::open(loop, std::move(site), volume.head().newest_version());
+}
+
+// Nobody else would know.
+void tell_lost(const Branch& branch, const ServeOptions& options) {
+  if (branch.lost() == 0 || !options.say) return;
+  options.say(std::to_string(branch.lost()) +
+                  " changes at the end of the log are gone, as they lie behind one that is not "
+                  "whole: the machine lost its power, or the disk is damaged",
+              true);
 }
 
 // Of a mount: what is to be done with its branch.
@@ -242,6 +257,7 @@ using Work = Async<void> (Served::*)(async::StopToken);
 Async<void> with_branch(async::EventLoop& loop, Volume& volume, volume::PackCache& packs,
                         ServeOptions options, Work work, async::StopToken stop) {
   const std::unique_ptr<Branch> branch = CO_TRY(co_await open_branch(loop, volume, options, stop));
+  tell_lost(*branch, options);
   Result<void> done;
   {
     Served served(loop, volume, packs, options, *branch);
@@ -253,6 +269,10 @@ Async<void> with_branch(async::EventLoop& loop, Volume& volume, volume::PackCach
 }
 
 }  // namespace
+
+std::string log_of_branch(const std::string& branch, std::int64_t term) {
+  return "branch-" + branch + "." + std::to_string(term);
+}
 
 Async<void> serve_branch(async::EventLoop& loop, Volume& volume, volume::PackCache& packs,
                          ServeOptions options, async::StopToken stop) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "fuse/serve_mount.h"
@@ -7,6 +10,9 @@
 #include "volume/volume.h"
 
 namespace runnel::fuse {
+
+// What the log of a branch is called, below the folder of its volume: no two terms have the same.
+std::string log_of_branch(const std::string& branch, std::int64_t term);
 
 // Answers the requests of a mount that is written to until it is no more, and publishes what is
 // changed meanwhile, with the rest at the end. The branch has its log in the options' folder of

@@ -187,6 +187,28 @@ TEST_F(ServeBranchTest, OnceSomebodyElseHasWrittenNothingCanBeChanged) {
   EXPECT_EQ(contents(tag).at("mine"), "bytes");
 }
 
+// Also where nobody serves it any more.
+TEST_F(ServeBranchTest, WhatALogHasLostIsToldWhenItsRestIsPublished) {
+  serve_while([this] {
+    for (const char* const name : {"first", "second"}) {
+      const int file = ::open(at(name).c_str(), O_CREAT | O_WRONLY, 0644);
+      write(file, name);
+      EXPECT_EQ(::close(file), 0);
+    }
+  });
+  const std::string log =
+      temporary_.path() + "/writing/" + data_.volume().head().uuid + "/main/000001.log";
+  std::string bytes = MUST(env::read_file(log));
+  const std::size_t place = bytes.find("first");
+  ASSERT_NE(place, std::string::npos);
+  bytes[place] = 'F';
+  MUST(env::write_file_atomically(log, bytes));
+  volume::Volume volume = opened();
+  data_.run(publish_branch(*data_.loop(), volume, packs_, options(), {}));
+  EXPECT_NE(said_.find("changes at the end of the log are gone"), std::string::npos) << said_;
+  EXPECT_FALSE(contents().contains("second"));
+}
+
 TEST_F(ServeBranchTest, AMountThatIsReadAloneHasNothingToPublish) {
   EXPECT_EQ(publish_mount(temporary_.path()).error().code, Errc::kUnsupported);
 }

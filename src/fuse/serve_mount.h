@@ -22,8 +22,11 @@ struct ServeOptions {
   // Of a mount that is written to: a folder of the local disk for the logs of volumes,
   std::string logs;
   std::uint64_t connection_number = 0;  // and the connection's number, by chance.
-  std::function<void()> serving;        // Called once requests are answered.
-  ErrorNotices::Say say;                // Why requests failed; empty: nobody hears.
+  // The branch of the volume that it writes (volume/branch_session.h); empty: the volume itself.
+  std::string branch;
+  std::int64_t term = 0;
+  std::function<void()> serving;  // Called once requests are answered.
+  ErrorNotices::Say say;          // Why requests failed; empty: nobody hears.
 };
 
 // Answers the requests of a mount until it is no more, with what `packs` has of the volume. The

@@ -42,23 +42,8 @@ using volume::testing::MemoryVolume;
 using Tree = std::map<std::string, std::string>;
 
 int errno_of(const Error& error) {
-  switch (refusal_of(error)) {
-    case Refusal::kReadOnly: return EROFS;
-    case Refusal::kNone: break;
-    case Refusal::kNoEntry: return ENOENT;
-    case Refusal::kExists: return EEXIST;
-    case Refusal::kNotFolder: return ENOTDIR;
-    case Refusal::kIsFolder: return EISDIR;
-    case Refusal::kNotEmpty: return ENOTEMPTY;
-    case Refusal::kIntoItself:
-    case Refusal::kBadName: return EINVAL;
-    case Refusal::kNameTooLong: return ENAMETOOLONG;
-    case Refusal::kTooLong: return EFBIG;
-    case Refusal::kTooManyNames: return EMLINK;
-    case Refusal::kNoSecondName: return EPERM;
-  }
-  ADD_FAILURE() << error.to_string();
-  return -1;
+  EXPECT_NE(refusal_of(error), Refusal::kNone) << error.to_string();
+  return writing::errno_of(refusal_of(error));
 }
 
 std::string line_of(NodeKind kind, std::uint32_t mode, std::uint64_t links,

@@ -56,11 +56,14 @@ Async<StoredContent> ContentStore::store(Inode inode, const Content& content) {
   co_return StoredContent{std::move(file.extents), file.hash.finish()};
 }
 
-bool ContentStore::is_short(const Content& content) {
-  if (content.committed_size() == 0 || content.committed_size() > kShortMax) return false;
-  const std::vector<Range> ranges = content.committed_ranges();
-  return std::ranges::all_of(
-      ranges, [](const Range& range) { return range.source.kind == Source::Kind::kData; });
+std::optional<std::vector<DataRange>> ContentStore::ranges_of_short(const Content& content) {
+  if (content.committed_size() == 0 || content.committed_size() > kShortMax) return std::nullopt;
+  std::vector<DataRange> ranges;
+  for (const Range& range : content.committed_ranges()) {
+    if (range.source.kind != Source::Kind::kData) return std::nullopt;
+    ranges.push_back({range.source.data, range.length});
+  }
+  return ranges;
 }
 
 namespace {
@@ -90,14 +93,13 @@ CutFiles cut_whole(const std::vector<std::size_t>& parts, const std::vector<std:
 
 }  // namespace
 
-Async<std::vector<StoredContent>> ContentStore::store_shorts(std::vector<const Content*> files) {
+Async<std::vector<StoredContent>> ContentStore::store_shorts(
+    std::vector<std::vector<DataRange>> files) {
   std::vector<DataRange> ranges;
   std::vector<std::size_t> parts;
-  for (const Content* const file : files) {
-    CHECK(is_short(*file), "a file is stored as a short one that is none");
-    const std::vector<Range> all = file->committed_ranges();
-    parts.push_back(all.size());
-    for (const Range& range : all) ranges.push_back({range.source.data, range.length});
+  for (const std::vector<DataRange>& file : files) {
+    parts.push_back(file.size());
+    ranges.insert(ranges.end(), file.begin(), file.end());
   }
   const std::vector<std::string> bytes = CO_TRY(co_await read_(std::move(ranges)));
   const CutFiles cut = CO_TRY(co_await worker_.run(

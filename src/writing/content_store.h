@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,11 +43,11 @@ class ContentStore {
       : base_(base), reader_(reader), packs_(packs), worker_(worker), read_(std::move(read)) {}
 
   Async<StoredContent> store(Inode inode, const Content& content);
-  // Whether it is one that has only what was written to the branch, and not much.
-  static bool is_short(const Content& content);
-  // Short ones, of kShortsMax together: a change of threads for all of them takes no longer than
-  // for one.
-  Async<std::vector<StoredContent>> store_shorts(std::vector<const Content*> files);
+  // Of a file that has only what was written to the branch, and not much: where all of it is.
+  static std::optional<std::vector<DataRange>> ranges_of_short(const Content& content);
+  // Short ones by their ranges, of kShortsMax together: a change of threads for all of them takes
+  // no longer than for one.
+  Async<std::vector<StoredContent>> store_shorts(std::vector<std::vector<DataRange>> files);
 
  private:
   // A file that is stored.

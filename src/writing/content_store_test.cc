@@ -56,9 +56,9 @@ class ContentStoreTest : public ::testing::Test {
                        [this](std::vector<DataRange> ranges) { return read(std::move(ranges)); });
     Stored stored;
     stored.content = data_.run(store.store(inode, content_));
-    if (ContentStore::is_short(content_)) {
+    if (const auto ranges = ContentStore::ranges_of_short(content_)) {
       ++shorts_;
-      const auto both = data_.run(store.store_shorts({&content_, &content_}));
+      const auto both = data_.run(store.store_shorts({*ranges, *ranges}));
       EXPECT_EQ(both.size(), 2U);
       for (const StoredContent& same : both) {
         EXPECT_EQ(same.hash, stored.content.hash) << "together as alone";

@@ -4,17 +4,13 @@
 #include "base/check.h"
 #include "volume/kept_session.h"
 #include "volume/lease.h"
+#include "writing/either_stop.h"
 #include "writing/refusal.h"
 
 namespace runnel::writing {
 namespace {
 
 constexpr Duration kPause = Duration::seconds(1);  // Before a store that failed is asked again.
-
-std::string newest_of(const volume::Volume& volume) {
-  const volume::VersionPlace* const newest = volume.head().newest();
-  return newest == nullptr ? "" : newest->version;
-}
 
 }  // namespace
 
@@ -34,7 +30,7 @@ volume::KeysInUse LeasedPublishing::keys() const {
 }
 
 bool LeasedPublishing::is_over_newest() const {
-  return *branch_.overlay().base() == newest_of(volume_);
+  return *branch_.overlay().base() == volume_.head().newest_version();
 }
 
 bool LeasedPublishing::has_changes() const {
@@ -43,9 +39,14 @@ bool LeasedPublishing::has_changes() const {
 
 // --- Sessions and leases.
 
-Async<void> LeasedPublishing::begin_session(async::StopToken stop) {
+volume::SessionRecord LeasedPublishing::session_record() const {
   volume::SessionRecord who = volume_.processes().this_one("mount");
   who.source = options_.source;
+  return who;
+}
+
+Async<void> LeasedPublishing::begin_session(async::StopToken stop) {
+  volume::SessionRecord who = session_record();
   const bool goes_on = CO_TRY(co_await volume_.go_on_writing(who));
   if (!goes_on) CO_TRY(co_await volume_.begin_writing(std::move(who)));
   CO_TRY(co_await volume::take_lease(loop_, options_.clock, volume_, std::move(stop)));
@@ -88,7 +89,7 @@ Async<void> LeasedPublishing::begin(Begins how, async::StopToken stop) {
     co_return co_await volume::release_lease(volume_);
   }
   if (!volume_.has_session()) CO_TRY(co_await begin_session(stop));
-  co_return co_await branch_.begin_over(newest_of(volume_));
+  co_return co_await branch_.begin_over(volume_.head().newest_version());
 }
 
 // --- Publishing.
@@ -113,16 +114,14 @@ Async<void> LeasedPublishing::publish_in_sessions(async::StopToken stop) {
   publishing_.end();
   if (volume_.has_session()) (void)co_await volume_.end_session();
   async::Notifier never(loop_);
-  async::StopSource until(stop);
-  const async::StopCallback at_finish(finish_.token(), [&until] { until.stop(); });
+  const EitherStop until(stop, finish_.token());
   const Result<void> waited = co_await never.wait(until.token());
   CO_TRY(stop.check());
   co_return {};
 }
 
 Async<void> LeasedPublishing::publish_in_session(async::StopToken stop) {
-  async::StopSource until(stop);
-  const async::StopCallback at_finish(finish_.token(), [&until] { until.stop(); });
+  const EitherStop until(stop, finish_.token());
   const Result<void> done = co_await publishing_.run(until.token());
   CO_TRY(stop.check());
   if (!finish_.token().stopped()) co_return done;
@@ -169,11 +168,7 @@ Async<void> LeasedPublishing::lose(async::StopToken stop) {
 }
 
 Async<void> LeasedPublishing::set_aside(async::StopToken stop) {
-  if (!volume_.has_session()) {
-    volume::SessionRecord who = volume_.processes().this_one("mount");
-    who.source = options_.source;
-    CO_TRY(co_await volume_.begin_writing(std::move(who)));
-  }
+  if (!volume_.has_session()) CO_TRY(co_await volume_.begin_writing(session_record()));
   co_return co_await volume::with_session<void>(
       loop_, volume_, keys(), [this](async::StopToken) { return set_aside_in_session(); },
       std::move(stop));

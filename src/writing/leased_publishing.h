@@ -12,6 +12,7 @@
 #include "env/clock.h"
 #include "volume/volume.h"
 #include "writing/branch.h"
+#include "writing/branch_publishing.h"
 #include "writing/publish_loop.h"
 #include "writing/publisher.h"
 
@@ -27,12 +28,8 @@ namespace runnel::writing {
 // Threads:  the loop's.
 // Lifetime: what it is given outlives it. run() has ended before its destruction; the volume has no
 //           session but its.
-class LeasedPublishing {
+class LeasedPublishing final : public BranchPublishing {
  public:
-  enum class Begins : std::uint8_t {
-    kAnew,       // No program has a file of the branch open.
-    kTakingOver  // Those of a process before this one have them open.
-  };
   struct Options {
     env::Clock& clock;
     std::string source;  // Where the branch is written to, as its session says.
@@ -45,22 +42,21 @@ class LeasedPublishing {
   };
   LeasedPublishing(async::EventLoop& loop, volume::Volume& volume, Branch& branch, Options options);
 
-  // Begins a session and takes the lease. Afterwards the branch is over the newest version, or has
-  // lost. kConflict for one that begins anew while another writer has the lease.
-  Async<void> begin(Begins how, async::StopToken stop);
-  // Publishes until the stop, or, after finish(), until all is published and the lease is free.
-  // kNotFound once the volume is deleted.
-  Async<void> run(async::StopToken stop);
-  // No program has a file open any more.
-  void finish() { finish_.stop(); }
+  // Takes the lease, too; the branch is over the newest version afterwards.
+  Async<void> begin(Begins how, async::StopToken stop) override;
+  Async<volume::Snapshot> base() override {
+    return volume_.snapshot_by_id(*branch_.overlay().base());
+  }
+  Async<void> run(async::StopToken stop) override;
+  void finish() override { finish_.stop(); }
 
-  bool has_lost() const { return has_lost_; }
-  // As PublishLoop has them. Once it has lost, kConflict, and what is refused as kReadOnly.
-  Async<std::string> publish_now();
-  Async<void> room(std::size_t bytes);
-  void look_at_log() { publishing_.look_at_log(); }
+  bool has_lost() const override { return has_lost_; }
+  Async<std::string> publish_now() override;
+  Async<void> room(std::size_t bytes) override;
+  void look_at_log() override { publishing_.look_at_log(); }
 
  private:
+  volume::SessionRecord session_record() const;
   Async<void> begin_session(async::StopToken stop);
   // The same as soon as the store answers. Whether this writer has the lease.
   Async<bool> begin_next_session(async::StopToken stop);

@@ -14,10 +14,7 @@
 #include "env/clock.h"
 #include "volume/lease.h"
 #include "volume/testing/memory_volume.h"
-#include "volume/testing/named_processes.h"
-#include "writing/branch_files.h"
-#include "writing/testing/log_disk.h"
-#include "writing/testing/snapshot_base.h"
+#include "writing/testing/branch_life.h"
 
 namespace runnel::writing {
 namespace {
@@ -30,100 +27,26 @@ class LeasedPublishingTest : public ::testing::Test {
  protected:
   using Begins = LeasedPublishing::Begins;
 
-  // A life, which is over without a word unless it is to end as a mount does.
-  class Life {
+  // A life of the mount.
+  class Life : public testing::BranchLife {
    public:
-    Life(LeasedPublishingTest& test, Begins how)
-        : test_(test),
-          pid_(++test.processes_.pid),
-          volume_(std::make_unique<volume::Volume>(test.data_.run(open()))) {
-      const volume::VersionPlace* const newest = volume_->head().newest();
-      branch_ = test.data_.run(Branch::open(
-          *test.data_.loop(), {.files = test.disk_.open(), .owner = {"uuid", "main"}, .nonce = 7},
-          newest == nullptr ? "" : newest->version));
-      publishing_ =
-          std::make_unique<LeasedPublishing>(*test.data_.loop(), *volume_, *branch_, options());
-      begun_ = test.data_.try_run(publishing_->begin(how, {}));
-      if (!begun_.ok()) return;
-      const std::string version = *branch_->overlay().base();
-      const volume::Snapshot base =
-          version.empty() ? volume_->empty_snapshot() : test.data_.run(volume_->snapshot(version));
-      files_.emplace(*branch_, testing::base_of(*volume_, base.manifest()),
-                     [] { return Moment(); });
+    Life(LeasedPublishingTest& test, Begins how) : BranchLife(test.machine_, how) {
+      begin([this](Parts parts) {
+        LeasedPublishing::Options all{.clock = env::real_clock(), .source = "/mnt"};
+        all.publishing = parts.publishing;
+        all.rebase = parts.rebase;
+        all.lost = parts.lost;
+        all.recovered = [this](const std::string& version) { recovered_.push_back(version); };
+        return std::make_unique<LeasedPublishing>(parts.loop, parts.volume, parts.branch,
+                                                  std::move(all));
+      });
     }
-    ~Life() {
-      test_.data_.run(branch_->stop());
-      test_.processes_.ended.insert(pid_);
-    }
-    Life(const Life&) = delete;
-    Life& operator=(const Life&) = delete;
-
-    void make(const std::string& name) {
-      const FileFound made =
-          test_.data_.run(files_->create({}, {kRootInode, name}, {.target = ""}));
-      test_.data_.run(files_->write(made.inode, 0, "bytes of " + name));
-      test_.data_.run(branch_->written(branch_->last()));
-    }
-    void commit(const std::string& name) {
-      const auto found = test_.data_.run(files_->look_up(kRootInode, name));
-      test_.data_.run(files_->commit(found->inode));
-    }
-    bool shows(const std::string& name) {
-      return test_.data_.run(files_->look_up(kRootInode, name)).has_value();
-    }
-    LeasedPublishing& publishing() { return *publishing_; }
-    const Result<void>& begun() const { return begun_; }
     const std::vector<std::string>& recovered() const { return recovered_; }
-    bool has_said_lost() const { return has_said_lost_; }
-    volume::Volume& volume() { return *volume_; }
 
    private:
-    Async<volume::Volume> open() {
-      MemoryVolume& data = test_.data_;
-      return volume::Volume::open(
-          {data.store(), env::real_clock(), data.random(), {}, nullptr, test_.processes_}, "data");
-    }
-    LeasedPublishing::Options options() {
-      LeasedPublishing::Options all{.clock = env::real_clock(), .source = "/mnt"};
-      all.publishing.every = Duration::millis(20);
-      all.rebase = [this](const volume::Manifest& manifest) {
-        if (files_) files_->rebase(testing::base_of(*volume_, manifest));
-      };
-      all.lost = [this] { has_said_lost_ = true; };
-      all.recovered = [this](const std::string& version) { recovered_.push_back(version); };
-      return all;
-    }
-
-    LeasedPublishingTest& test_;
-    const std::int64_t pid_;
-    std::unique_ptr<volume::Volume> volume_;
-    std::unique_ptr<Branch> branch_;
-    std::unique_ptr<LeasedPublishing> publishing_;
-    std::optional<BranchFiles> files_;
-    Result<void> begun_;
     std::vector<std::string> recovered_;
-    bool has_said_lost_ = false;
   };
 
-  void finish(Life& life) {
-    life.publishing().finish();
-    data_.run(life.publishing().run({}));
-  }
-  // While a life publishes, until `is_so`.
-  void run_until(Life& life, const std::function<bool()>& is_so) {
-    std::vector<async::Stoppable<void>> both;
-    both.push_back([&](async::StopToken stop) { return life.publishing().run(std::move(stop)); });
-    both.push_back([&](async::StopToken) { return wait(is_so); });
-    const auto first = data_.run(async::race<void>(*data_.loop(), std::move(both)));
-    EXPECT_EQ(first.winner, 1U) << first.result.error().to_string();
-  }
-  Async<void> wait(std::function<bool()> is_so) {
-    for (int tries = 0; tries < 2'000 && !is_so(); ++tries) {
-      CO_TRY(co_await data_.loop()->sleep(Duration::millis(5)));
-    }
-    EXPECT_TRUE(is_so());
-    co_return {};
-  }
   Async<void> beat(volume::Volume& volume, async::StopToken stop) {
     while ((co_await data_.loop()->sleep(Duration::millis(300), stop)).ok()) {
       CO_TRY(co_await volume.keep_session([] { return std::set<std::string>(); }));
@@ -154,8 +77,7 @@ class LeasedPublishingTest : public ::testing::Test {
   }
 
   MemoryVolume data_;
-  volume::testing::NamedProcesses processes_;
-  testing::LogDisk disk_;
+  testing::WritingMachine machine_{data_};
 };
 
 TEST_F(LeasedPublishingTest, AMountPublishesAndLeavesNothing) {
@@ -163,7 +85,7 @@ TEST_F(LeasedPublishingTest, AMountPublishesAndLeavesNothing) {
   MUST(Result<void>(life.begun()));
   EXPECT_FALSE(head().lease.session.empty());
   life.make("a");
-  finish(life);
+  life.finish();
   EXPECT_EQ(content("a"), "bytes of a");
   EXPECT_TRUE(head().lease.session.empty());
   EXPECT_EQ(data_.objects("s/"), 0);
@@ -176,7 +98,7 @@ TEST_F(LeasedPublishingTest, TheNextLifeGoesOnWithWhatWasNotPublished) {
   }
   Life next(*this, Begins::kAnew);
   EXPECT_TRUE(next.shows("a"));
-  finish(next);
+  next.finish();
   EXPECT_EQ(content("a"), "bytes of a");
 }
 
@@ -187,7 +109,7 @@ TEST_F(LeasedPublishingTest, OneThatWasTakenForDeadGoesOnWhereNobodyElseWrites) 
   take_and_release();
   life.make("a");
   life.commit("a");
-  run_until(life, [&life] { return life.volume().head().newest() != nullptr; });
+  life.run_until([&life] { return life.volume().head().newest() != nullptr; });
   EXPECT_EQ(content("a"), "bytes of a");
   EXPECT_FALSE(life.has_said_lost());
   EXPECT_GT(head().lease.epoch, epoch);
@@ -198,7 +120,7 @@ TEST_F(LeasedPublishingTest, OneWhoseVolumeWasWrittenToMeanwhileHasLostAndDropsN
   life.make("mine");
   take_for_dead(life);
   data_.put({{"theirs", "1"}});
-  run_until(life, [&life] { return !life.recovered().empty(); });
+  life.run_until([&life] { return !life.recovered().empty(); });
   EXPECT_TRUE(life.has_said_lost());
   EXPECT_EQ(life.recovered(), std::vector<std::string>{"data@recovered-2"});
   EXPECT_EQ(contents("recovered-2"), (volume::testing::Contents{{"mine", "bytes of mine"}}))
@@ -219,7 +141,7 @@ TEST_F(LeasedPublishingTest, ATagThatIsThereStaysWhatItIs) {
     next.tags["recovered-2"] = *now.newest();
     return Result<volume::Head>(next);
   }));
-  run_until(life, [&life] { return !life.recovered().empty(); });
+  life.run_until([&life] { return !life.recovered().empty(); });
   EXPECT_EQ(life.recovered(), std::vector<std::string>{"data@recovered-2-2"});
   EXPECT_EQ(contents("recovered-2"), (volume::testing::Contents{{"theirs", "1"}}));
   EXPECT_EQ(contents("recovered-2-2"), (volume::testing::Contents{{"mine", "bytes of mine"}}));
@@ -239,7 +161,7 @@ TEST_F(LeasedPublishingTest, AMountOnALogThatTheNewestVersionHasLeftBehindSetsIt
   EXPECT_TRUE(next.shows("theirs"));
   EXPECT_FALSE(next.shows("mine"));
   next.make("more");
-  finish(next);
+  next.finish();
   EXPECT_EQ(contents(), (volume::testing::Contents{{"more", "bytes of more"}, {"theirs", "1"}}));
   EXPECT_EQ(contents("recovered-2"), (volume::testing::Contents{{"mine", "bytes of mine"}}));
 }

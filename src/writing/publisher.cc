@@ -6,6 +6,7 @@
 
 #include "async/worker.h"
 #include "base/check.h"
+#include "volume/branch_session.h"
 #include "volume/extent_reader.h"
 #include "writing/version_edit.h"
 
@@ -44,30 +45,33 @@ Async<void> Publisher::settle() {
   const std::optional<Overlay::Frozen>& frozen = branch_.overlay().frozen();
   if (!frozen || frozen->publishing.empty()) co_return {};
   CO_TRY(co_await volume_.refresh());
-  if (!has_published(frozen->publishing)) co_return {};
-  const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(frozen->publishing));
-  co_return co_await append_published(frozen->number, ours.manifest());
+  const auto ours = CO_TRY(co_await find_published(frozen->publishing));
+  if (!ours) co_return {};
+  co_return co_await append_published(frozen->number, *ours);
 }
 
 Async<void> Publisher::begin_anew() {
   const std::optional<Overlay::Frozen>& frozen = branch_.overlay().frozen();
-  std::string published;
+  std::optional<volume::Manifest> ours;
   if (frozen && !frozen->publishing.empty()) {
     CO_TRY(co_await volume_.refresh());
-    if (!has_published(frozen->publishing)) CO_TRY(co_await fence(frozen->number));
-    if (has_published(frozen->publishing)) published = frozen->publishing;
+    ours = CO_TRY(co_await find_published(frozen->publishing));
+    if (!ours) CO_TRY(co_await fence(frozen->number));
+    if (!ours) ours = CO_TRY(co_await find_published(frozen->publishing));
   }
-  if (!published.empty()) {
-    const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(published));
-    options_.rebase(ours.manifest());
-  }
-  co_return co_await branch_.begin_anew(std::move(published));
+  if (ours) options_.rebase(*ours);
+  co_return co_await branch_.begin_anew(ours ? ours->version : "");
 }
 
 // Once for a barrier: a disk may be full for long.
 Async<void> Publisher::fence(std::uint64_t barrier) {
   if (fenced_ == barrier) co_return {};
-  CO_TRY(co_await volume_.fence());
+  // A beat of a branch is a swap of what a publish swaps.
+  if (options_.where == Where::kBranch) {
+    CO_TRY(co_await volume_.keep_session([this] { return in_use(); }));
+  } else {
+    CO_TRY(co_await volume_.fence());
+  }
   fenced_ = barrier;
   co_return {};
 }
@@ -87,8 +91,7 @@ Async<void> Publisher::append_published(std::uint64_t barrier, volume::Manifest 
 Async<volume::Manifest> Publisher::publish_frozen(ChooseTag choose, std::string message) {
   const std::uint64_t number = branch_.overlay().frozen()->number;
   fenced_ = 0;
-  Result<volume::Manifest> made = choose ? co_await put_aside(std::move(choose), std::move(message))
-                                         : co_await put_version(std::move(message));
+  Result<volume::Manifest> made = co_await put(std::move(choose), std::move(message));
   if (!made.ok()) {
     made = (co_await volume_.explain(made.error(), [this] { return in_use(); })).error();
   }
@@ -96,6 +99,12 @@ Async<volume::Manifest> Publisher::publish_frozen(ChooseTag choose, std::string 
   CO_TRY(Result<volume::Manifest>(made));
   CO_TRY(co_await append_published(number, *made));
   co_return made;
+}
+
+Async<volume::Manifest> Publisher::put(ChooseTag choose, std::string message) {
+  if (choose) return put_aside(std::move(choose), std::move(message));
+  if (options_.where == Where::kBranch) return put_in_branch(std::move(message));
+  return put_version(std::move(message));
 }
 
 Async<Publisher::Stored> Publisher::store_contents_of_newest() {
@@ -143,19 +152,19 @@ Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) 
   // Frozen nodes stay as they are, whatever is changed meanwhile.
   const Overlay::Nodes& nodes = branch_.overlay().frozen()->nodes;
   const PublishedFiles files = files_of(*branch_.overlay().frozen());
-  std::vector<Inode> shorts;
-  std::uint64_t bytes = 0;  // Of these.
+  ShortFiles shorts;
   for (const Inode inode : files.changed) {
     const Content& content = nodes.at(inode)->content;
-    if (!ContentStore::is_short(content)) {
+    std::optional<std::vector<DataRange>> ranges = ContentStore::ranges_of_short(content);
+    if (!ranges) {
       contents_[inode] = CO_TRY(co_await store.store(inode, content));
       continue;
     }
-    shorts.push_back(inode);
-    bytes += content.committed_size();
-    if (bytes < ContentStore::kShortsMax) continue;
+    shorts.inodes.push_back(inode);
+    shorts.ranges.push_back(*std::move(ranges));
+    shorts.bytes += content.committed_size();
+    if (shorts.bytes < ContentStore::kShortsMax) continue;
     CO_TRY(co_await store_shorts(store, std::exchange(shorts, {})));
-    bytes = 0;
   }
   CO_TRY(co_await store_shorts(store, std::move(shorts)));
   for (const Inode inode : files.as_based) {
@@ -165,13 +174,11 @@ Async<void> Publisher::store_files(volume::Snapshot& base, ContentStore& store) 
   co_return {};
 }
 
-Async<void> Publisher::store_shorts(ContentStore& store, std::vector<Inode> inodes) {
-  const Overlay::Nodes& nodes = branch_.overlay().frozen()->nodes;
-  std::vector<const Content*> files;
-  files.reserve(inodes.size());
-  for (const Inode inode : inodes) files.push_back(&nodes.at(inode)->content);
-  std::vector<StoredContent> stored = CO_TRY(co_await store.store_shorts(std::move(files)));
-  for (std::size_t at = 0; at < inodes.size(); ++at) contents_[inodes[at]] = std::move(stored[at]);
+Async<void> Publisher::store_shorts(ContentStore& store, ShortFiles files) {
+  std::vector<StoredContent> stored = CO_TRY(co_await store.store_shorts(std::move(files.ranges)));
+  for (std::size_t at = 0; at < files.inodes.size(); ++at) {
+    contents_[files.inodes[at]] = std::move(stored[at]);
+  }
   co_return {};
 }
 
@@ -220,13 +227,11 @@ Async<volume::Manifest> Publisher::put_aside(ChooseTag choose, std::string messa
   CHECK(branch_.overlay().frozen(), "there is nothing to be published");
   const std::string before = *branch_.overlay().base();
   for (int tries = 0; tries < volume::HeadRegister::kTriesMax; ++tries) {
-    std::optional<volume::Snapshot> base;
-    if (!before.empty()) base.emplace(CO_TRY(co_await volume_.snapshot(before)));
-    if (!base) base.emplace(volume_.empty_snapshot());
+    volume::Snapshot base = CO_TRY(co_await volume_.snapshot_by_id(before));
     contents_.clear();
-    const Stored stored = CO_TRY(co_await store_contents(*base));
+    const Stored stored = CO_TRY(co_await store_contents(base));
     const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
-    volume::Manifest manifest = CO_TRY(co_await put_index(*base, edit, stored, message));
+    volume::Manifest manifest = CO_TRY(co_await put_index(base, edit, stored, message));
     const volume::VersionPlace* const parent = volume_.head().find(before);
     manifest.parent_key = parent == nullptr ? "" : parent->key;
     CO_TRY(co_await tell_publishing(before, manifest.version));
@@ -243,12 +248,28 @@ Async<void> Publisher::tell_publishing(const std::string& before, const std::str
   co_return co_await append(Publishing{branch_.overlay().frozen()->number, version});
 }
 
+// The branch has one writer, so that its base stays as it is.
+Async<volume::Manifest> Publisher::put_in_branch(std::string message) {
+  const std::string before = *branch_.overlay().base();
+  volume::Snapshot base = CO_TRY(co_await volume::snapshot_of_branch(volume_));
+  if (base.manifest().version != before) co_return co_await come_through(before);
+  contents_.clear();
+  const Stored stored = CO_TRY(co_await store_contents(base));
+  const volume::InodeEdit edit = edit_of(*branch_.overlay().frozen(), contents_);
+  volume::Manifest manifest = CO_TRY(co_await put_index(base, edit, stored, std::move(message)));
+  if (manifest == base.manifest()) co_return manifest;
+  CO_TRY(co_await tell_publishing(before, manifest.version));
+  CO_TRY(co_await volume_.publish_in_branch(manifest, false, [this] { return in_use(); }));
+  co_return manifest;
+}
+
 // The newest version is another one than was written to: ours, by a swap that nobody heard of.
 Async<volume::Manifest> Publisher::come_through(std::string before) {
   const std::string publishing = branch_.overlay().frozen()->publishing;
-  if (publishing.empty() || !has_published(publishing)) co_return is_behind(volume_.name(), before);
-  const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot(publishing));
-  co_return ours.manifest();
+  if (publishing.empty()) co_return is_behind(volume_.name(), before);
+  const auto ours = CO_TRY(co_await find_published(publishing));
+  if (!ours) co_return is_behind(volume_.name(), before);
+  co_return *ours;
 }
 
 std::set<std::string> Publisher::in_use() const {
@@ -262,8 +283,15 @@ std::set<std::string> Publisher::in_use() const {
   return keys;
 }
 
-bool Publisher::has_published(const std::string& version) const {
-  return volume_.head().find(version) != nullptr;
+Async<std::optional<volume::Manifest>> Publisher::find_published(std::string version) {
+  if (options_.where == Where::kBranch) {
+    const volume::Snapshot pinned = CO_TRY(co_await volume::snapshot_of_branch(volume_));
+    const bool is_it = pinned.manifest().version == version;
+    co_return is_it ? std::optional(pinned.manifest()) : std::nullopt;
+  }
+  if (volume_.head().find(version) == nullptr) co_return std::optional<volume::Manifest>();
+  const volume::Snapshot ours = CO_TRY(co_await volume_.snapshot_by_id(std::move(version)));
+  co_return std::optional(ours.manifest());
 }
 
 }  // namespace runnel::writing

@@ -28,7 +28,12 @@ namespace runnel::writing {
 // Lifetime: what it is given outlives it. The volume has a writing session while it publishes.
 class Publisher {
  public:
+  enum class Where : std::uint8_t {
+    kNewest,  // What is published is the newest version of the volume,
+    kBranch   // or what the branch has that is the volume's session, and nobody's version.
+  };
   struct Options {
+    Where where = Where::kNewest;
     std::uint64_t pack_bytes = volume::kPackBytesTarget;
     // Called with what the branch is over from the same turn on, or, where its log has failed,
     // soon.
@@ -65,6 +70,13 @@ class Publisher {
     std::int64_t packed = 0;  // Bytes of packs.
   };
 
+  // Files that are stored together.
+  struct ShortFiles {
+    std::vector<Inode> inodes;
+    std::vector<std::vector<DataRange>> ranges;  // Of each of them.
+    std::uint64_t bytes = 0;
+  };
+
   Async<void> fence(std::uint64_t barrier);
   Async<void> append(Change change);
   Async<void> append_published(std::uint64_t barrier, volume::Manifest manifest);
@@ -75,14 +87,17 @@ class Publisher {
   Async<Stored> store_contents(volume::Snapshot base);
   Async<bool> is_over_another(Error error, std::int64_t generation);
   Async<void> store_files(volume::Snapshot& base, ContentStore& store);
-  Async<void> store_shorts(ContentStore& store, std::vector<Inode> inodes);
+  Async<void> store_shorts(ContentStore& store, ShortFiles files);
+  Async<volume::Manifest> put(ChooseTag choose, std::string message);
   Async<volume::Manifest> put_version(std::string message);
   Async<volume::Manifest> put_aside(ChooseTag choose, std::string message);
+  Async<volume::Manifest> put_in_branch(std::string message);
   Async<volume::Manifest> put_index(volume::Snapshot& base, const volume::InodeEdit& edit,
                                     const Stored& stored, std::string message);
   Async<void> tell_publishing(const std::string& before, const std::string& version);
   Async<volume::Manifest> come_through(std::string before);
-  bool has_published(const std::string& version) const;
+  // The version, where it is published; none: it is not.
+  Async<std::optional<volume::Manifest>> find_published(std::string version);
 
   async::EventLoop& loop_;
   volume::Volume& volume_;

@@ -33,9 +33,9 @@ class PathBranch {
   using Files = std::function<std::unique_ptr<LogFiles>()>;
 
   PathBranch(MemoryVolume& data, Files files) : data_(data), log_(std::move(files)) {
-    const bool is_empty = data_.volume().head().newest() == nullptr;
-    if (!is_empty) files_ = data_.contents();
-    open(is_empty ? "" : data_.newest().version);
+    const std::string newest = data_.volume().head().newest_version();
+    if (!newest.empty()) files_ = data_.contents();
+    open(newest);
   }
   ~PathBranch() { close(); }
   PathBranch(const PathBranch&) = delete;

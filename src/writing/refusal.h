@@ -8,7 +8,7 @@
 namespace runnel::writing {
 
 // Why a program cannot have what it asked for of the files of a branch. Each has an errno of its
-// own, which whoever serves a kernel gives.
+// own, which errno_of() gives.
 enum class Refusal : std::uint8_t {
   kNone,          // The error has another cause.
   kNoEntry,       // ENOENT
@@ -28,5 +28,7 @@ enum class Refusal : std::uint8_t {
 // kPrecondition, with what refusal_of() finds in it.
 Error refused(Refusal why, std::string message);
 Refusal refusal_of(const Error& error);
+// As POSIX has it; EIO of kNone.
+int errno_of(Refusal why);
 
 }  // namespace runnel::writing

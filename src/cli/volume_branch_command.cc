@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cli/print.h"
+#include "cli/printable.h"
+#include "cli/volume_client.h"
+#include "cli/volume_commands.h"
+#include "cli/volume_target.h"
+#include "home/pause.h"
+#include "volume/branch_session.h"
+#include "volume/merge.h"
+
+namespace runnel::cli {
+namespace {
+
+using volume::SeenBranch;
+using volume::Volume;
+
+// A mount that was just taken away publishes its rest, and seals its branch.
+constexpr Duration kSealedWithin = Duration::seconds(10);
+constexpr Duration kSealedLookEvery = Duration::millis(100);
+
+json::Value branch_document(const SeenBranch& branch) {
+  const volume::SessionRecord& record = branch.record();
+  json::Value value = json::Value::object();
+  value.set("branch", json::Value::text(branch.name()));
+  value.set("sealed", json::Value::boolean(record.sealed));
+  if (!record.merged.empty()) value.set("merged", json::Value::text(record.merged));
+  value.set("term", json::Value::integer(record.term));
+  value.set("publishes", json::Value::integer(record.publishes));
+  value.set("host", json::Value::text(record.host));
+  value.set("pid", json::Value::integer(record.pid));
+  return value;
+}
+
+std::string who_writes(const Volume& volume, const volume::SessionRecord& record) {
+  if (record.sealed) return "-";
+  const std::string process =
+      "process " + std::to_string(record.pid) + " on " + printable(record.host);
+  return volume.processes().has_ended(record) ? process + ", which has ended" : process;
+}
+
+Result<int> list_branches(const Arguments& arguments, VolumeClient& client, Volume& volume) {
+  Table table({"BRANCH", "SEALED", "TERM", "PUBLISHES", "WRITTEN BY"});
+  json::Value::List all;
+  for (const SeenBranch& branch : TRY(client.run(volume::see_branches(volume)))) {
+    const volume::SessionRecord& record = branch.record();
+    table.add({printable(branch.name()), record.sealed ? "yes" : "no", std::to_string(record.term),
+               std::to_string(record.publishes), who_writes(volume, record)});
+    all.push_back(branch_document(branch));
+  }
+  const bool has_some = !all.empty();
+  json::Value value = json::Value::object();
+  value.set("branches", json::Value::list(std::move(all)));
+  answer(arguments, value, has_some ? table_text(table) : "no branches\n");
+  return 0;
+}
+
+Result<int> remove_branches(const Arguments& arguments, VolumeClient& client, Volume& volume) {
+  std::vector<SeenBranch> wanted;
+  wanted.reserve(arguments.targets.size());
+  for (const std::string& name : arguments.targets) {
+    wanted.push_back(TRY(client.run(volume::find_branch(volume, name))));
+  }
+  for (SeenBranch& branch : wanted) {
+    const std::string name = branch.name();
+    if (TRY(client.run(volume::remove_branch(volume, std::move(branch))))) continue;
+    return Error(Errc::kConflict, "branch '" + name + "' was written to meanwhile")
+        .with_field("branch")
+        .with_value(name)
+        .with_hint("run it again");
+  }
+  answer(arguments, json::Value::object(), "");
+  return 0;
+}
+
+Result<bool> is_any_unsealed(VolumeClient& client, Volume& volume,
+                             const std::vector<std::string>& names) {
+  const std::vector<SeenBranch> all = TRY(client.run(volume::see_branches(volume)));
+  return std::ranges::any_of(all, [&names](const SeenBranch& branch) {
+    return !branch.record().sealed && std::ranges::find(names, branch.name()) != names.end();
+  });
+}
+
+// The same branches, as they are now, are one merge: another call of it makes nothing more.
+Result<std::string> origin_of(VolumeClient& client, Volume& volume,
+                              const std::vector<std::string>& names) {
+  std::string origin = "by hand:";
+  for (const std::string& name : names) {
+    origin += " " + TRY(client.run(volume::find_branch(volume, name))).session.key;
+  }
+  return origin;
+}
+
+}  // namespace
+
+Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Volume opened = TRY(client->volume(target.name));
+  return arguments.targets.empty() ? list_branches(arguments, *client, opened)
+                                   : remove_branches(arguments, *client, opened);
+}
+
+Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  const std::set<std::string> once(arguments.targets.begin(), arguments.targets.end());
+  const std::vector<std::string> names(once.begin(), once.end());
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Volume opened = TRY(client->volume(target.name));
+  for (Duration waited; waited < kSealedWithin; waited = waited + kSealedLookEvery) {
+    if (!TRY(is_any_unsealed(*client, opened, names))) break;
+    home::pause(kSealedLookEvery);
+  }
+  volume::MergeOptions options{TRY(origin_of(*client, opened, names)),
+                               arguments.message.value_or("")};
+  const std::string version = TRY(
+      client->run(volume::merge_branches(client->loop(), opened, names, std::move(options), {})));
+  TRY(client->run(volume::remove_merged(opened, names)));
+  json::Value value = json::Value::object();
+  value.set("version", json::Value::text(version));
+  answer(arguments, value, version + "\n");
+  return 0;
+}
+
+}  // namespace runnel::cli
