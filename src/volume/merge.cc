@@ -19,7 +19,7 @@ bool is_folder(const std::optional<Snapshot::Found>& found) {
 }
 
 // What branches have changed together.
-class Changes {
+class BranchChanges {
  public:
   struct Change {
     PathChange what;
@@ -165,7 +165,7 @@ class Merge {
   Volume& volume_;
   const MergeOptions options_;
   const async::StopToken stop_;
-  Changes changes_;
+  BranchChanges changes_;
   Edit edit_ = Edit::folder();
   std::set<hash::Digest> bases_;  // The trees of the branches' bases.
 };
