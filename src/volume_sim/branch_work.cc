@@ -10,6 +10,7 @@
 #include "volume/merge.h"
 #include "volume/testing/branch_writer.h"
 #include "volume_sim/expected.h"
+#include "volume_sim/work.h"
 
 namespace runnel::volume_sim {
 namespace {
@@ -20,19 +21,12 @@ constexpr std::uint64_t kFilesOfTask = 3;
 constexpr std::uint64_t kContentsOfTasks =
     6;  // So few that attempts take over chunks of one another.
 
-std::uint64_t pick(Process& process, std::uint64_t count) { return process.dice().next() % count; }
+std::uint64_t draw(Process& process, std::uint64_t count) { return process.dice().next() % count; }
 
 std::string content(std::uint64_t number) {
   std::string text;
   for (std::uint64_t word = 0; word <= number * 30; ++word) text += std::to_string(word * number);
   return text;
-}
-
-Async<volume::Volume> open(Process& process, Oracle& oracle, const char* what) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, what, opened);
-  co_return opened;
 }
 
 // The files of a task, each in the task's folder; none without that.
@@ -63,11 +57,11 @@ class Attempt {
     volume::Snapshot begun = CO_TRY(co_await volume::snapshot_of_branch(volume_));
     files_ = CO_TRY(co_await files_of(volume_, begun, task_));
     found(oracle_.branches().begun(task_, term_, files_));
-    const std::uint64_t publishes = 1 + pick(process_, 4);
+    const std::uint64_t publishes = 1 + draw(process_, 4);
     for (std::uint64_t count = 1; count <= publishes; ++count) {
-      const auto pause = static_cast<std::int64_t>(pick(process_, 20'000));
+      const auto pause = static_cast<std::int64_t>(draw(process_, 20'000));
       CO_TRY(co_await process_.loop().sleep(Duration::millis(pause), stop));
-      const bool is_sealed = count == publishes && pick(process_, 3) > 0;
+      const bool is_sealed = count == publishes && draw(process_, 3) > 0;
       CO_TRY(co_await publish(is_sealed));
     }
     co_return {};
@@ -76,9 +70,9 @@ class Attempt {
  private:
   Async<void> publish(bool is_sealed) {
     Files written;
-    for (std::uint64_t count = 1 + pick(process_, 2); count > 0; --count) {
-      const std::string name = task_ + "/f" + std::to_string(pick(process_, kFilesOfTask));
-      written[name] = content(pick(process_, kContentsOfTasks));
+    for (std::uint64_t count = 1 + draw(process_, 2); count > 0; --count) {
+      const std::string name = task_ + "/f" + std::to_string(draw(process_, kFilesOfTask));
+      written[name] = content(draw(process_, kContentsOfTasks));
     }
     for (const auto& [name, bytes] : written) files_[name] = bytes;
     oracle_.branches().tries(task_, term_, files_);
@@ -116,8 +110,8 @@ Async<void> check_merged(volume::Volume& volume, Oracle& oracle, std::string ver
 
 Async<void> write_branch(Process& process, Oracle& oracle) {
   oracle.may_end_branches(process.number());
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "attempt"));
-  const std::string task = oracle.branches().next_task(pick(process, BranchPromises::kTasks));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "attempt"));
+  const std::string task = oracle.branches().next_task(draw(process, BranchPromises::kTasks));
   const std::int64_t term = oracle.branches().next_term(task);
   const Result<void> begun = co_await volume::begin_branch(volume, {.name = task, .term = term});
   tell(oracle, "begin of a branch", begun);
@@ -140,7 +134,7 @@ std::vector<std::string> names_of(std::int64_t step) {
 }
 
 Async<void> merge_step(Process& process, Oracle& oracle, std::int64_t step) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "merge"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "merge"));
   std::vector<std::string> names = names_of(step);
   const Result<std::string> merged = co_await volume::merge_branches(
       process.loop(), volume, names, {"step " + std::to_string(step), ""}, {});
@@ -159,7 +153,7 @@ Async<void> merge_step(Process& process, Oracle& oracle, std::int64_t step) {
 
 // Branches that control knows to be merged.
 Async<void> remove_told(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "removal of branches"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "removal of branches"));
   for (const std::int64_t step : oracle.branches().merged_steps()) {
     tell(oracle, "removal of branches", co_await volume::remove_merged(volume, names_of(step)));
   }
@@ -176,7 +170,7 @@ Async<void> merge_done(Process& process, Oracle& oracle) {
 
 Async<void> remove_branches(Process& process, Oracle& oracle) {
   oracle.may_end_branches(process.number());
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "removal of branches"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "removal of branches"));
   for (volume::SeenBranch& branch : CO_TRY(co_await volume::see_branches(volume))) {
     tell(oracle, "removal of a branch", co_await volume::remove_branch(volume, std::move(branch)));
   }

@@ -61,14 +61,6 @@ class SmallSource final : public volume::SourceTree {
   const std::vector<std::string> passed_over_;
 };
 
-// The process's own volume.
-Async<volume::Volume> open(Process& process, Oracle& oracle, const char* what) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, what, opened);
-  co_return opened;
-}
-
 // The key of the session that a volume has; empty for none.
 std::string session_key(volume::Volume& volume) {
   return volume.has_session() ? volume.session().session().key() : "";
@@ -118,8 +110,15 @@ std::string any_version(Process& process, const volume::Volume& volume) {
 
 }  // namespace
 
+Async<volume::Volume> open_own(Process& process, Oracle& oracle, const char* what) {
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
+  tell(oracle, what, opened);
+  co_return opened;
+}
+
 Async<void> put_files(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "put"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "put"));
   std::map<std::string, int> files;
   for (int count = 1 + pick(process, 4); count > 0; --count) {
     files["f" + std::to_string(pick(process, kFilesOfFolder))] = pick(process, kContents);
@@ -136,7 +135,7 @@ Async<void> put_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> remove_files(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "removal"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "removal"));
   volume::Edit root = volume::Edit::folder();
   root.entries["d" + std::to_string(pick(process, kFolders))].gone = true;
   const Result<volume::Manifest> done = co_await volume.publish(root, {}, 0, "");
@@ -146,7 +145,7 @@ Async<void> remove_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> rearrange(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "rearrangement"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "rearrangement"));
   const std::string from = "d" + std::to_string(pick(process, kFolders));
   const std::string to = "d" + std::to_string(pick(process, kFolders));
   Result<volume::Rearranged> done = Error(Errc::kCancelled, "nothing was picked");
@@ -168,7 +167,7 @@ Async<void> rearrange(Process& process, Oracle& oracle) {
 
 // By a head that was read some time ago, as a mount's server has it of the command that mounts.
 Async<volume::Volume> open_by_seen(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "read"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "read"));
   const volume::SeenHead seen = volume.seen_head();
   CO_TRY(co_await process.loop().sleep(Duration::millis(pick(process, 5'000))));
   Result<volume::Volume> opened =
@@ -180,7 +179,7 @@ Async<volume::Volume> open_by_seen(Process& process, Oracle& oracle) {
 Async<void> read_version(Process& process, Oracle& oracle) {
   const bool is_seen = pick(process, 3) == 0;
   volume::Volume volume = CO_TRY(is_seen ? co_await open_by_seen(process, oracle)
-                                         : co_await open(process, oracle, "read"));
+                                         : co_await open_own(process, oracle, "read"));
   const std::string version = any_version(process, volume);
   const Result<volume::VersionPlace> place = volume.place_of(version);
   const std::string uuid = volume.head().uuid;
@@ -206,7 +205,7 @@ Async<void> read_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> tag_version(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "tag"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "tag"));
   const std::string tag = "t" + std::to_string(pick(process, 2));
   const bool goes = pick(process, 2) == 0;
   const std::uint64_t which = process.dice().next();
@@ -224,7 +223,7 @@ Async<void> tag_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> collect(Process& process, Oracle& oracle) {
-  volume::Volume volume = CO_TRY(co_await open(process, oracle, "gc"));
+  volume::Volume volume = CO_TRY(co_await open_own(process, oracle, "gc"));
   volume::GcOptions options;
   if (pick(process, 3) > 0) options.keep = Duration::seconds(pick(process, 3) * 60);
   options.wait = pick(process, 4) > 0;

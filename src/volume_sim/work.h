@@ -1,5 +1,6 @@
 #pragma once
 
+#include "volume/volume.h"
 #include "volume_sim/oracle.h"
 #include "volume_sim/process.h"
 
@@ -9,6 +10,9 @@ namespace runnel::volume_sim {
 // network, or a gc that took it for dead, may cause is its end; any other is told to the oracle.
 
 using Work = Async<void> (*)(Process&, Oracle&);
+
+// The process's own volume.
+Async<volume::Volume> open_own(Process& process, Oracle& oracle, const char* what);
 
 Async<void> put_files(Process& process, Oracle& oracle);
 Async<void> remove_files(Process& process, Oracle& oracle);
