@@ -58,12 +58,7 @@ Result<int> list_branches(const Arguments& arguments, VolumeClient& client, Volu
 }
 
 Result<int> remove_branches(const Arguments& arguments, VolumeClient& client, Volume& volume) {
-  std::vector<SeenBranch> wanted;
-  wanted.reserve(arguments.targets.size());
-  for (const std::string& name : arguments.targets) {
-    wanted.push_back(TRY(client.run(volume::find_branch(volume, name))));
-  }
-  for (SeenBranch& branch : wanted) {
+  for (SeenBranch& branch : TRY(client.run(volume::find_branches(volume, arguments.targets)))) {
     const std::string name = branch.name();
     if (TRY(client.run(volume::remove_branch(volume, std::move(branch))))) continue;
     return Error(Errc::kConflict, "branch '" + name + "' was written to meanwhile")
@@ -81,16 +76,6 @@ Result<bool> is_any_unsealed(VolumeClient& client, Volume& volume,
   return std::ranges::any_of(all, [&names](const SeenBranch& branch) {
     return !branch.record().sealed && std::ranges::find(names, branch.name()) != names.end();
   });
-}
-
-// The same branches, as they are now, are one merge: another call of it makes nothing more.
-Result<std::string> origin_of(VolumeClient& client, Volume& volume,
-                              const std::vector<std::string>& names) {
-  std::string origin = "by hand:";
-  for (const std::string& name : names) {
-    origin += " " + TRY(client.run(volume::find_branch(volume, name))).session.key;
-  }
-  return origin;
 }
 
 }  // namespace
@@ -113,8 +98,7 @@ Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
     if (!TRY(is_any_unsealed(*client, opened, names))) break;
     home::pause(kSealedLookEvery);
   }
-  volume::MergeOptions options{TRY(origin_of(*client, opened, names)),
-                               arguments.message.value_or("")};
+  volume::MergeOptions options{"by hand", arguments.message.value_or("")};
   const std::string version = TRY(
       client->run(volume::merge_branches(client->loop(), opened, names, std::move(options), {})));
   TRY(client->run(volume::remove_merged(opened, names)));

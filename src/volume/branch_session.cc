@@ -10,7 +10,7 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::size_t kBranchBytesMax = 255;
+constexpr std::size_t kBranchBytesMax = 200;
 constexpr Duration kBecomesWithin = Duration::seconds(15);  // Half of Session::kTtl.
 
 bool may_be_in_a_name(char c) {
@@ -143,7 +143,7 @@ Result<void> check_branch_name(const std::string& name) {
                       std::ranges::all_of(name, may_be_in_a_name);
   if (is_one) return {};
   return Error(Errc::kInvalid,
-               "the name of a branch has 1 to 255 letters, digits, '-', '_' and '.'")
+               "the name of a branch has 1 to 200 letters, digits, '-', '_' and '.'")
       .with_field("branch")
       .with_value(name);
 }
@@ -200,12 +200,31 @@ Async<Manifest> publish_in_branch(Volume& volume, const Edit& edit, const NewChu
 Async<std::vector<SeenBranch>> see_branches(Volume& volume) { return see_all(volume, kBranchKind); }
 
 Async<SeenBranch> find_branch(Volume& volume, std::string name) {
-  std::vector<SeenBranch> found = of_name(CO_TRY(co_await see_branches(volume)), name);
-  if (!found.empty()) co_return best_of(std::move(found));
-  co_return Error(Errc::kNotFound, "volume '" + volume.name() + "' has no branch '" + name + "'")
+  std::vector<SeenBranch> found = CO_TRY(co_await find_branches(volume, {std::move(name)}));
+  co_return std::move(found.front());
+}
+
+namespace {
+
+Error no_branch(const Volume& volume, const std::string& name) {
+  return Error(Errc::kNotFound, "volume '" + volume.name() + "' has no branch '" + name + "'")
       .with_field("branch")
       .with_value(name)
       .with_hint("see them: runnel volume branches " + volume.name());
+}
+
+}  // namespace
+
+Async<std::vector<SeenBranch>> find_branches(Volume& volume, std::vector<std::string> names) {
+  const std::vector<SeenBranch> all = CO_TRY(co_await see_branches(volume));
+  std::vector<SeenBranch> found;
+  found.reserve(names.size());
+  for (const std::string& name : names) {
+    std::vector<SeenBranch> of_this = of_name(all, name);
+    if (of_this.empty()) co_return no_branch(volume, name);
+    found.push_back(best_of(std::move(of_this)));
+  }
+  co_return found;
 }
 
 Async<bool> mark_merged(Volume& volume, SeenBranch branch, std::string version) {

@@ -47,6 +47,8 @@ struct SeenBranch {
 Async<std::vector<SeenBranch>> see_branches(Volume& volume);
 // The one of a name. kNotFound: there is none.
 Async<SeenBranch> find_branch(Volume& volume, std::string name);
+// Those of several names, in their order, by one look.
+Async<std::vector<SeenBranch>> find_branches(Volume& volume, std::vector<std::string> names);
 
 // Says in a sealed branch which version has it. Whether it says so now: not when it has changed
 // since it was seen.
@@ -56,7 +58,7 @@ Async<bool> mark_merged(Volume& volume, SeenBranch branch, std::string version);
 // was removed: not when it has changed since it was seen.
 Async<bool> remove_branch(Volume& volume, SeenBranch branch);
 
-// The name of a branch: 1 to 255 of A-Z a-z 0-9 - _ .
+// The name of a branch: 1 to 200 of A-Z a-z 0-9 - _ .
 Result<void> check_branch_name(const std::string& name);
 
 }  // namespace runnel::volume

@@ -148,6 +148,13 @@ class Editing {
       }
     }
     index_.drop_name(folder, name);
+    const std::uint64_t dropped = ++dropped_names_[what.inode];
+    if (dropped < node.links) {
+      Node left = node;
+      left.links = node.links - dropped;
+      index_.store(what.inode, std::move(left));
+      co_return {};
+    }
     CO_TRY(co_await index_.forget(what.inode));
     index_.count(node, -1);
     co_return {};
@@ -163,6 +170,7 @@ class Editing {
   Snapshot& base_;
   IndexWriter& index_;
   WalkedFolders removed_;
+  std::map<Inode, std::uint64_t> dropped_names_;  // Of files, which may have others.
 };
 
 }  // namespace

@@ -238,7 +238,8 @@ class Collection {
       const std::string tag = session_tag(session.key);
       const std::string& pin = session.record->pin;
       const bool is_later = session.record->collections == head.collections;
-      if (is_later || (last && last->has_live(tag, pin))) live.emplace(tag, pin);
+      if (is_later || is_branch(session) || (last && last->has_live(tag, pin)))
+        live.emplace(tag, pin);
     }
     co_return live;
   }
@@ -284,6 +285,7 @@ class Collection {
   }
 
   Async<void> mark_held(Mark mark) {
+    if (mark.first.empty()) co_return {};  // Of an empty volume.
     if (marked_.contains(mark)) co_return {};
     std::optional<Manifest> manifest = CO_TRY(co_await volume_.pinned_manifest(mark.first));
     if (!manifest) co_return {};

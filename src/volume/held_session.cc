@@ -237,6 +237,8 @@ Async<void> HeldSession::pin(std::string manifest_key, std::int64_t collections)
 Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   const Head head = head_->head();
   const std::int64_t known = session_.record().collections;
+  // No list passes over a branch whose session is there, which the next swap of it tells.
+  if (session_.record().kind == kBranchKind) co_return head.collections;
   const bool is_same_list = looked_at_.value_or(head.condemned) == head.condemned;
   if (head.collections == known && is_same_list) co_return known;
   // One without a list is of a volume that is gone.

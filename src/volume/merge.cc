@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "volume/branch_session.h"
 #include "volume/kept_session.h"
 #include "volume/version_difference.h"
@@ -96,7 +97,9 @@ class Merge {
     bases_.insert(base.manifest().tree);
     const VersionDifference difference = CO_TRY(co_await difference_of(base, now, stop_));
     for (const auto& [path, change] : difference) CO_TRY(co_await take(path, change, now));
-    co_return changes_.add(branch.name(), difference);
+    CO_TRY(changes_.add(branch.name(), difference));
+    branches_.push_back(std::move(branch));
+    co_return {};
   }
 
   Async<Manifest> publish() {
@@ -117,6 +120,7 @@ class Merge {
       co_return {};
     }
     Node node = change.after->node;
+    node.links = 1;  // Each name is a file of its own.
     if (node.kind == NodeKind::kFile) {
       node.extents = CO_TRY(co_await now.extents(change.after->inode, node));
     }
@@ -129,10 +133,15 @@ class Merge {
 
   // A version that is to become another one by the edit.
   Async<void> check_against(Snapshot& newest) {
+    CO_TRY(co_await check_there());
     const bool is_base = bases_.size() == 1 && bases_.contains(newest.manifest().tree);
     if (is_base) co_return {};
+    std::set<std::string> folders;
     for (const auto& [path, change] : changes_.all()) {
       CO_TRY(stop_.check());
+      if (!CO_TRY(co_await has_folders_above(newest, path, folders))) {
+        co_return has_changed(path, change.branch);
+      }
       const Result<Snapshot::Found> found = co_await newest.at(path);
       if (!found.ok() && found.error().code != Errc::kNotFound) co_return found.error();
       const auto there = found.ok() ? std::optional(*found) : std::nullopt;
@@ -141,6 +150,39 @@ class Merge {
       if (!is_well) co_return has_changed(path, change.branch);
     }
     co_return {};
+  }
+
+  // What is taken over is kept by the branches alone until the head has it.
+  Async<void> check_there() {
+    for (const SeenBranch& branch : branches_) {
+      const std::string& key = branch.session.key;
+      const auto there = CO_TRY(co_await volume_.see_session(key.substr(key.rfind('/') + 1)));
+      const bool is_same = there && there->record && there->record->kind == kBranchKind &&
+                           there->record->pin == branch.record().pin;
+      if (is_same) continue;
+      co_return Error(Errc::kConflict, "branch '" + branch.name() +
+                                           "' was removed or written to while it was merged")
+          .with_field("branch")
+          .with_value(branch.name())
+          .with_hint("run it again");
+    }
+    co_return {};
+  }
+
+  // Whether the folders above it that no branch has made are there. `known`: those that were seen.
+  Async<bool> has_folders_above(Snapshot& newest, std::string path, std::set<std::string>& known) {
+    for (std::size_t end = path.find('/'); end != std::string::npos;
+         end = path.find('/', end + 1)) {
+      std::string above = path.substr(0, end);
+      if (known.contains(above) || changes_.all().contains(above)) continue;
+      const Result<Snapshot::Found> found = co_await newest.at(above);
+      const bool is_there = found.ok() && found->node.kind == NodeKind::kFolder;
+      const bool is_error = !found.ok() && found.error().code != Errc::kNotFound;
+      if (is_error) co_return found.error();
+      if (!is_there) co_return false;
+      known.insert(std::move(above));
+    }
+    co_return true;
   }
 
   // A folder that goes has to have what it had: it goes with all of it.
@@ -167,6 +209,7 @@ class Merge {
   const async::StopToken stop_;
   BranchChanges changes_;
   Edit edit_ = Edit::folder();
+  std::vector<SeenBranch> branches_;
   std::set<hash::Digest> bases_;  // The trees of the branches' bases.
 };
 
@@ -183,19 +226,34 @@ Async<std::optional<std::string>> find_made(Volume& volume, std::string origin) 
   co_return std::optional<std::string>();
 }
 
-// What the branches themselves say.
-std::optional<std::string> merged_of(const std::vector<SeenBranch>& branches) {
+// The same branches as they are now; of one that has gone on since, another one.
+std::string origin_of(const std::string& name, const std::vector<SeenBranch>& branches) {
+  hash::Sha256 sum;
   for (const SeenBranch& branch : branches) {
-    if (!branch.record().merged.empty()) return branch.record().merged;
+    sum.add(branch.session.key).add(" ").add(branch.record().pin).add("\n");
   }
-  return std::nullopt;
+  return name + " " + hash::hex(sum.finish());
 }
 
-Async<std::vector<SeenBranch>> find_all(Volume& volume, std::vector<std::string> names) {
-  std::vector<SeenBranch> all;
-  all.reserve(names.size());
-  for (const std::string& name : names) all.push_back(CO_TRY(co_await find_branch(volume, name)));
-  co_return all;
+// What all of the branches say.
+std::optional<std::string> merged_of(const std::vector<SeenBranch>& branches) {
+  const std::string& first = branches.front().record().merged;
+  const bool is_all = std::ranges::all_of(
+      branches, [&first](const SeenBranch& each) { return each.record().merged == first; });
+  return is_all && !first.empty() ? std::optional(first) : std::nullopt;
+}
+
+// One may be in another version than the others.
+Result<void> check_unmerged(const std::vector<SeenBranch>& branches) {
+  for (const SeenBranch& branch : branches) {
+    if (branch.record().merged.empty()) continue;
+    return Error(Errc::kConflict, "branch '" + branch.name() + "' is in version " +
+                                      branch.record().merged + " already, and others are not")
+        .with_field("branch")
+        .with_value(branch.name())
+        .with_hint("merge the others without it");
+  }
+  return {};
 }
 
 Result<void> check_sealed(const std::vector<SeenBranch>& branches) {
@@ -240,10 +298,13 @@ Async<std::string> merge_branches(async::EventLoop& loop, Volume& volume,
                                   std::vector<std::string> names, MergeOptions options,
                                   async::StopToken stop) {
   CO_TRY(co_await volume.refresh());
-  const std::vector<SeenBranch> branches = CO_TRY(co_await find_all(volume, std::move(names)));
+  CHECK(!names.empty(), "nothing is to be merged");
+  const std::vector<SeenBranch> branches = CO_TRY(co_await find_branches(volume, std::move(names)));
+  options.origin = origin_of(options.origin, branches);
   std::optional<std::string> made = merged_of(branches);
   if (!made) made = CO_TRY(co_await find_made(volume, options.origin));
   if (!made) {
+    CO_TRY(check_unmerged(branches));
     CO_TRY(check_sealed(branches));
     made = CO_TRY(
         co_await merge_in_session(loop, volume, branches, std::move(options), std::move(stop)));

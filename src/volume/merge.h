@@ -10,7 +10,7 @@
 namespace runnel::volume {
 
 struct MergeOptions {
-  // The name of the merge: it is made once, whoever asks for it again.
+  // The name of the merge: of the same branches, as they are, it is made once, whoever asks again.
   std::string origin;
   std::string message;
 };

@@ -65,6 +65,15 @@ class MergeTest : public ::testing::Test {
       }
     }
   }
+  Async<void> remove_one() {
+    SeenBranch branch = CO_TRY(co_await find_branch(data_.volume(), "one"));
+    (void)CO_TRY(co_await remove_branch(data_.volume(), std::move(branch)));
+    co_return co_await data_.volume().change_head([](const Head& now) -> Result<Head> {
+      Head next = now;
+      next.tags["meanwhile"] = *now.newest();
+      return next;
+    });
+  }
   std::size_t branches() { return data_.run(see_branches(data_.volume())).size(); }
   void collect() {
     for (int times = 0; times < 2; ++times) {
@@ -241,6 +250,59 @@ TEST_F(MergeTest, ItIsMadeOnceWhereverItIsKilled) {
     if (tried.ok()) break;
     ASSERT_LT(changes, 100);
   }
+}
+
+// Its merge was killed once the version was there.
+TEST_F(MergeTest, ABranchThatGoesOnAfterItsMergeIsMergedAgain) {
+  BranchWriter(data_, "one").seal();
+  MUST(try_merge({"one"}));
+  BranchWriter next(data_, "one", real_processes(), 2);
+  next.write("more", "4");
+  next.seal();
+  merge({"one"});
+  EXPECT_EQ(data_.contents().at("more"), "4");
+}
+
+TEST_F(MergeTest, OneThatIsMergedSaysNothingOfOthers) {
+  BranchWriter first(data_, "one");
+  first.write("one", "4");
+  first.seal();
+  MUST(try_merge({"one"}, "alone"));
+  BranchWriter second(data_, "other");
+  second.write("other", "5");
+  second.seal();
+  const Error error = try_merge({"one", "other"}, "both").error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_EQ(error.value, "one");
+  MUST(try_merge({"other"}, "rest"));
+  EXPECT_EQ(data_.contents(), with(kBase, {{"one", "4"}, {"other", "5"}}));
+}
+
+// Its packs are nobody's then.
+TEST_F(MergeTest, ABranchThatIsRemovedMeanwhileIsNotMerged) {
+  BranchWriter writer(data_, "one");
+  writer.write("one", testing::noise(50'000, 1));
+  writer.seal();
+  testing::BusyStore busy(data_.store(), "data/i/", [this] { return remove_one(); });
+  Volume volume = data_.run(Volume::open({busy, env::real_clock(), data_.random(), {}}, "data"));
+  // The head moves while pages are put, so that it is looked at once more.
+  const Result<std::string> merged =
+      data_.try_run(merge_branches(*data_.loop(), volume, {"one"}, {"job.train", ""}, {}));
+  ASSERT_FALSE(merged.ok());
+  EXPECT_EQ(merged.error().code, Errc::kConflict);
+  data_.run(data_.volume().refresh());
+  EXPECT_EQ(data_.contents(), kBase);
+}
+
+TEST_F(MergeTest, AFolderThatTheVolumeHasNoMoreDoesNotComeBack) {
+  BranchWriter writer(data_, "one");
+  writer.write("folder/new", "4");
+  writer.seal();
+  Edit root = Edit::folder();
+  root.entries["folder"].gone = true;
+  data_.run(data_.volume().publish(root, {}, 0, ""));
+  EXPECT_EQ(try_merge({"one"}).error().value, "folder/new");
+  EXPECT_EQ(data_.contents(), (Contents{{"base", "1"}}));
 }
 
 TEST_F(MergeTest, WhatIsStillWrittenIsRefused) {

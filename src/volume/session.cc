@@ -140,6 +140,7 @@ Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env
     record.collections = std::max(record.collections, who.collections);
     record.term = who.term;
     record.sealed = false;
+    record.merged.clear();
   }
   const std::uint64_t number = CO_TRY(number_of(key.substr(key.rfind('/') + 1)));
   Session session(store, std::make_shared<Nonces>(random, number), std::move(key), record, stop);

@@ -13,6 +13,7 @@ Async<Edit> edit_of_walked(Snapshot& snapshot, Snapshot::Found found, WalkedFold
   if (found.node.kind == NodeKind::kFolder) CO_TRY(walked.enter(found.inode));
   Edit edit;
   edit.node = std::move(found.node);
+  edit.node.links = 1;  // Each name is a file of its own.
   if (edit.node.kind == NodeKind::kFile) {
     edit.node.extents = CO_TRY(co_await snapshot.extents(found.inode, edit.node));
   }

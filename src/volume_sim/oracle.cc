@@ -250,8 +250,8 @@ void Oracle::check_living(const std::string& volume, std::int64_t collections,
     const auto session = bucket_.objects().lower_bound(key);
     if (session == bucket_.objects().end() || !session->first.starts_with(key)) continue;
     const Result<volume::SessionRecord> record = volume::decode_session(*session->second.bytes);
-    const bool has_looked =
-        !record.ok() || record->pin != pin || record->collections >= collections;
+    const bool has_looked = !record.ok() || record->kind == volume::kBranchKind ||
+                            record->pin != pin || record->collections >= collections;
     if (has_looked || last.has_live(tag, pin)) continue;
     return found_wrong("6: " + session->first + " was passed over and is alive again");
   }

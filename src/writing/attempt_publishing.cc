@@ -35,6 +35,10 @@ Async<void> AttemptPublishing::begin_branch() {
   co_return {};
 }
 
+bool AttemptPublishing::has_changes() const {
+  return branch_.overlay().frozen().has_value() || branch_.overlay().has_to_publish();
+}
+
 Async<bool> AttemptPublishing::is_over_pinned() {
   const volume::Snapshot pinned = CO_TRY(co_await base());
   co_return pinned.manifest().version == *branch_.overlay().base();
@@ -42,14 +46,13 @@ Async<bool> AttemptPublishing::is_over_pinned() {
 
 Async<void> AttemptPublishing::begin(Begins how, async::StopToken /*stop*/) {
   CHECK(!volume_.has_session(), "it has begun already");
-  if (how == Begins::kTakingOver) options_.writing.is_new = false;
+  // What is in the log was written to a branch that was there.
+  if (how == Begins::kTakingOver || has_changes()) options_.writing.is_new = false;
   CO_TRY(co_await begin_branch());
   if (how == Begins::kAnew) CO_TRY(branch_.close_all());
   CO_TRY(co_await publisher_.settle());
   if (CO_TRY(co_await is_over_pinned())) co_return {};
-  const bool has_changes =
-      branch_.overlay().frozen().has_value() || branch_.overlay().has_to_publish();
-  if (has_changes) co_return is_lost();
+  if (has_changes()) co_return is_lost();
   const volume::Snapshot pinned = CO_TRY(co_await base());
   co_return co_await branch_.begin_over(pinned.manifest().version);
 }
@@ -88,23 +91,29 @@ Async<void> AttemptPublishing::publish_in_session(async::StopToken stop) {
   co_return co_await volume_.seal_branch(keys());
 }
 
-// It stood still for long, and gc has passed it over; or it is another one's by now.
+// Its session was not heard of for long; or it is another one's by now.
 Async<void> AttemptPublishing::go_on(async::StopToken stop) {
   while (true) {
-    const Result<void> begun = co_await begin_branch();
+    const Result<bool> goes_on = co_await begin_again();
     CO_TRY(stop.check());
-    if (begun.ok()) break;
-    if (begun.error().code == Errc::kConflict) {
+    if (goes_on.ok() && *goes_on) co_return {};
+    const bool is_anothers = goes_on.ok() || goes_on.error().code == Errc::kConflict;
+    if (is_anothers) {
       lose();
       co_return {};
     }
-    if (begun.error().code == Errc::kNotFound) co_return begun;
-    options_.publishing.failed(begun.error());
+    volume_.leave_session();
+    if (goes_on.error().code == Errc::kNotFound) co_return goes_on.error();
+    options_.publishing.failed(goes_on.error());
     CO_TRY(co_await loop_.sleep(kRetryPause, stop));
   }
+}
+
+// Whether the branch has what was published here, and nothing else.
+Async<bool> AttemptPublishing::begin_again() {
+  CO_TRY(co_await begin_branch());
   CO_TRY(co_await publisher_.settle());
-  if (!CO_TRY(co_await is_over_pinned())) lose();
-  co_return {};
+  co_return co_await is_over_pinned();
 }
 
 void AttemptPublishing::lose() {

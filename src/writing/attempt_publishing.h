@@ -52,7 +52,9 @@ class AttemptPublishing final : public BranchPublishing {
   Async<void> publish_in_sessions(async::StopToken stop);
   Async<void> publish_in_session(async::StopToken stop);
   Async<void> go_on(async::StopToken stop);
+  Async<bool> begin_again();
   Async<bool> is_over_pinned();
+  bool has_changes() const;
   void lose();
   Error is_lost() const;
   volume::KeysInUse keys() const;

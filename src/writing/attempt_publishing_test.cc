@@ -53,6 +53,11 @@ class AttemptPublishingTest : public ::testing::Test {
     }
   };
 
+  void remove_branches() {
+    for (volume::SeenBranch& branch : data_.run(volume::see_branches(data_.volume()))) {
+      data_.run(volume::remove_branch(data_.volume(), std::move(branch)));
+    }
+  }
   volume::SessionRecord seen() {
     data_.run(data_.volume().refresh());
     return data_.run(volume::find_branch(data_.volume(), "job.train.0")).record();
@@ -190,13 +195,32 @@ TEST_F(AttemptPublishingTest, AServerWhoseBranchWasRemovedMakesNone) {
   {
     const Life life(first_, 1);
   }
-  for (volume::SeenBranch& branch : data_.run(volume::see_branches(data_.volume()))) {
-    data_.run(volume::remove_branch(data_.volume(), std::move(branch)));
-  }
+  remove_branches();
   Life late(first_, 1, Begins::kTakingOver);
   ASSERT_FALSE(late.begun().ok());
   EXPECT_EQ(late.begun().error().code, Errc::kConflict);
   EXPECT_TRUE(data_.run(volume::see_branches(data_.volume())).empty());
+}
+
+// Also where nobody serves it any more, and its rest is published.
+TEST_F(AttemptPublishingTest, WhatIsInALogMakesNoBranchAnew) {
+  {
+    Life life(first_, 1);
+    life.make("a");
+    life.commit("a");
+  }
+  remove_branches();
+  for (const Begins how : {Begins::kAnew, Begins::kTakingOver}) {
+    Life late(first_, 1, how);
+    ASSERT_FALSE(late.begun().ok());
+    EXPECT_EQ(late.begun().error().code, Errc::kConflict);
+  }
+  EXPECT_TRUE(data_.run(volume::see_branches(data_.volume())).empty());
+  Life next(second_, 2);
+  MUST(Result<void>(next.begun()));
+  next.make("b");
+  next.finish();
+  EXPECT_EQ(merged(), (Contents{{"b", "bytes of b"}, {"base", "1"}}));
 }
 
 // As one that stood still while gc worked twice beside a publish of its own.

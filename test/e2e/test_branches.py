@@ -139,3 +139,20 @@ def test_what_cannot_be_is_refused(runnel, data, mounts):  # noqa: F811
     runnel.run("volume", "delete", "data", "--yes", code=1)
     assert "in use" in runnel.err and "task" in runnel.err
     runnel.run("volume", "umount", folder)
+
+
+def test_a_file_with_two_names_keeps_the_other(runnel, data, mounts):  # noqa: F811
+    folder = mounts.make("data", "mnt", "--mode", "rw")
+    (folder / "first").write_text("bytes")
+    for name in ("second", "third"):
+        os.link(folder / "first", folder / name)
+    runnel.run("volume", "umount", folder)
+    folder = mounts.make("data", "mnt", "--branch", "task")
+    (folder / "first").unlink()
+    end(runnel, folder, "task")
+    runnel.run("volume", "merge", "data", "task")
+    assert runnel.run("volume", "cat", "data:/second") == "bytes"
+    runnel.run("volume", "rm", "data:/second")
+    assert runnel.run("volume", "cat", "data:/third") == "bytes"
+    runnel.run("volume", "rm", "data:/third")
+    runnel.run("volume", "fsck", "data")
