@@ -518,6 +518,21 @@ class ReadOnlyStoreTest : public GcTest, public ::testing::WithParamInterface<Er
 INSTANTIATE_TEST_SUITE_P(OfEachKind, ReadOnlyStoreTest,
                          ::testing::Values(Errc::kDenied, Errc::kFull));
 
+TEST_P(ReadOnlyStoreTest, AVersionThatGoesWhileItIsReadIsToldAsDropped) {
+  const std::string first = publish("one");
+  ReadOnlyStore store(store_, GetParam());
+  Volume reader = run(Volume::open({store, env::real_clock(), env::real_random(), {}}, "data"));
+  run(reader.begin_reading(session_of_this_process("get"), first));
+  const auto explained = [&] {
+    const Error missing(Errc::kNotFound, "there is no object data/p/1");
+    return loop_->block_on(reader.explain(missing, [] { return std::set<std::string>(); })).error();
+  };
+  EXPECT_EQ(explained().message, "there is no object data/p/1") << "which is damage";
+  publish("two");
+  drop(first);
+  EXPECT_EQ(explained().message, "version " + first + " was dropped from the volume");
+}
+
 TEST_P(ReadOnlyStoreTest, IsReadWithoutASession) {
   const std::string first = publish("one");
   ReadOnlyStore store(store_, GetParam());

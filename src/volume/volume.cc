@@ -184,6 +184,7 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
                            (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
   if (cannot_hold) {
     place = CO_TRY(place_of(place.version));  // It may have been packed anew since.
+    unheld_ = place;
   } else {
     session_.emplace(CO_TRY(std::move(held)));
     place.key = session_->session().record().pin;
@@ -240,6 +241,10 @@ Async<void> Volume::keep_session(KeysInUse keys) {
 Async<void> Volume::explain(Error error, KeysInUse keys) {
   if (error.code != Errc::kNotFound) co_return error;
   CO_TRY(co_await keep_session(std::move(keys)));
+  if (unheld_) {
+    CO_TRY(co_await head_->load());
+    if (!head().holds(unheld_->key)) co_return was_dropped(unheld_->version);
+  }
   co_return error;
 }
 

@@ -94,7 +94,8 @@ class Volume {
   // The session stays where it is, and is nobody's.
   void leave_session();
   // Ends with the error of work under the session, or, where something was missing, with what keeps
-  // the session from being alive: then it was taken for dead, or nobody can tell.
+  // the session from being alive: then it was taken for dead, or nobody can tell. Where no session
+  // could be had, kNotFound says so of a version that is in the head no more.
   Async<void> explain(Error error, KeysInUse keys);
 
   // A version: "latest", a tag, an id, or the beginning of one id. kNotFound, or kInvalid for a
@@ -217,6 +218,7 @@ class Volume {
   std::unique_ptr<StorePages> pages_;
   std::unique_ptr<HeadRegister> head_;
   std::optional<HeldSession> session_;
+  std::optional<VersionPlace> unheld_;  // That is read without one.
   std::optional<Lease> held_lease_;
   std::optional<std::pair<std::string, Manifest>> last_manifest_;  // That was read, by its key.
 };

@@ -31,6 +31,7 @@ using runnel::volume_sim::run_schedule;
 
 constexpr const char* kUsage =
     "usage: volume_sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N]\n"
+    "                           [--writing 0]          0: volumes and caches alone\n"
     "       volume_sim_campaign --seed SEED   one schedule, told in full\n";
 
 constexpr std::uint64_t kCacheEvery = 16;  // A schedule of a cache takes ten times as long.
@@ -44,6 +45,7 @@ struct Options {
   std::uint64_t first = 1;
   std::uint64_t jobs = 2;
   std::uint64_t seconds = 0;  // Zero: as long as it takes.
+  std::uint64_t writing = 1;  // Zero: without branches, their files, leases and merges.
   bool one = false;
 };
 
@@ -69,6 +71,8 @@ Options parse(int argc, char** argv) {
       options.jobs = value == 0 ? 1 : value;
     } else if (flag == "--seconds") {
       options.seconds = value;
+    } else if (flag == "--writing") {
+      options.writing = value;
     } else if (flag == "--seed") {
       options.first = value;
       options.one = true;
@@ -95,33 +99,34 @@ bool has_files(std::uint64_t seed) { return seed / 2 % kFilesEvery == 2; }
 bool has_lease(std::uint64_t seed) { return seed / 2 % kLeaseEvery == 3; }
 bool has_merge(std::uint64_t seed) { return seed / 2 % kMergeEvery == 0; }
 
+// What is written to the volumes of one seed. Whether all of it was well.
+struct Written {
+  BranchOutcome branches;
+  FilesOutcome files;
+  LeaseOutcome leases;
+  Outcome merges;
+
+  bool is_well(std::uint64_t seed) {
+    return (!has_branch(seed) || is_added(branches, run_branch_schedule(seed, false), seed)) &&
+           (!has_files(seed) || is_added(files, run_files_schedule(seed, false), seed)) &&
+           (!has_lease(seed) || is_added(leases, run_lease_schedule(seed, false), seed)) &&
+           (!has_merge(seed) || is_added(merges, run_merge_schedule(seed, false), seed));
+  }
+};
+
 // Every `jobs`-th schedule from the `job`-th on. The exit status.
 int run_share(const Options& options, std::uint64_t job) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
   Outcome all;
   CacheOutcome caches;
-  BranchOutcome branches;
-  FilesOutcome files;
-  LeaseOutcome leases;
-  Outcome merges;
+  Written written;
   std::uint64_t count = 0;
   for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
     if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
     const std::uint64_t seed = options.first + at;
     bool is_well = is_added(all, run_schedule(seed, false), seed);
     if (has_cache(seed)) is_well = is_well && is_added(caches, run_cache_schedule(seed), seed);
-    if (has_branch(seed)) {
-      is_well = is_well && is_added(branches, run_branch_schedule(seed, false), seed);
-    }
-    if (has_files(seed)) {
-      is_well = is_well && is_added(files, run_files_schedule(seed, false), seed);
-    }
-    if (has_lease(seed)) {
-      is_well = is_well && is_added(leases, run_lease_schedule(seed, false), seed);
-    }
-    if (has_merge(seed)) {
-      is_well = is_well && is_added(merges, run_merge_schedule(seed, false), seed);
-    }
+    if (options.writing != 0) is_well = is_well && written.is_well(seed);
     if (!is_well) return 1;
   }
   std::printf(
@@ -137,20 +142,25 @@ int run_share(const Options& options, std::uint64_t job) {
       "records lost, %lld refused by logs that had failed; files: %lld calls, %lld of them "
       "refused, "
       "%lld publishes\n",
-      static_cast<long long>(branches.changes), static_cast<long long>(branches.publishes),
-      static_cast<long long>(branches.kills), static_cast<long long>(branches.power_losses),
-      static_cast<long long>(branches.lost), static_cast<long long>(branches.failures),
-      static_cast<long long>(files.calls), static_cast<long long>(files.refused),
-      static_cast<long long>(files.publishes));
+      static_cast<long long>(written.branches.changes),
+      static_cast<long long>(written.branches.publishes),
+      static_cast<long long>(written.branches.kills),
+      static_cast<long long>(written.branches.power_losses),
+      static_cast<long long>(written.branches.lost),
+      static_cast<long long>(written.branches.failures),
+      static_cast<long long>(written.files.calls), static_cast<long long>(written.files.refused),
+      static_cast<long long>(written.files.publishes));
   std::printf(
       "leases: %lld mounts had one, %lld were refused, %lld lost it, %lld versions were recovered; "
       "%lld files\n",
-      static_cast<long long>(leases.leases), static_cast<long long>(leases.refused),
-      static_cast<long long>(leases.lost), static_cast<long long>(leases.recovered),
-      static_cast<long long>(leases.files));
+      static_cast<long long>(written.leases.leases), static_cast<long long>(written.leases.refused),
+      static_cast<long long>(written.leases.lost), static_cast<long long>(written.leases.recovered),
+      static_cast<long long>(written.leases.files));
   std::printf("merges: %lld attempts, %lld branches merged, %lld versions, %lld lists of garbage\n",
-              static_cast<long long>(merges.attempts), static_cast<long long>(merges.merges),
-              static_cast<long long>(merges.publishes), static_cast<long long>(merges.collections));
+              static_cast<long long>(written.merges.attempts),
+              static_cast<long long>(written.merges.merges),
+              static_cast<long long>(written.merges.publishes),
+              static_cast<long long>(written.merges.collections));
   return 0;
 }
 

@@ -199,7 +199,9 @@ Async<void> read_version(Process& process, Oracle& oracle) {
       [&](async::StopToken stop) { return read_slowly(process, volume, *begun, std::move(stop)); },
       {});
   oracle.lets_go(session);
-  tell(oracle, "read", files);
+  const bool is_unheld = session.empty() && !files.ok() && files.error().code == Errc::kNotFound;
+  if (is_unheld) oracle.told_dropped(process.volume(), uuid, id);
+  if (!is_unheld) tell(oracle, "read", files);
   if (files.ok()) oracle.saw(id, *files);
   co_return {};
 }
