@@ -27,11 +27,12 @@ runnel_module(control 5 EDGES base env json hash async model http node spec stor
 runnel_module(volume  5 EDGES base env json hash async model object)
 runnel_module(writing 6 EDGES base env hash async volume)
 runnel_module(sim     6 EDGES base env json hash async model node sched search store brain control)
-runnel_module(fuse    7 EDGES base env json hash async model object volume writing)
+runnel_module(volume_server 6 EDGES base env json async model object volume)
+runnel_module(fuse    7 EDGES base env json hash async model object volume writing volume_server)
 runnel_module(volume_sim 7 EDGES base env hash async object volume writing)
 runnel_module(home    7 EDGES base env json async model http object spec store output runner agent control)
-runnel_module(library 8 EDGES base env json hash async model object volume home)
-runnel_module(cli     8 EDGES base env json hash async model http object volume writing fuse spec store search brain output runner agent control sim home)
+runnel_module(library 8 EDGES base env json hash async model object volume volume_server home)
+runnel_module(cli     8 EDGES base env json hash async model http object volume writing volume_server fuse spec store search brain output runner agent control sim home)
 
 # Modules with thread-local variables, compiled with -fPIC: all others may be linked into librunnel.so as they are. The
 # linker refuses one that is missing here, naming its file.

@@ -159,8 +159,8 @@ class Volume:
 
     name: of the volume, or NAME@VERSION. version: "latest", a tag, an id or the beginning of one.
     store: a URL, file:///FOLDER or s3://BUCKET/PREFIX; the home knows it of volumes that were created in it.
-    cache: a folder on a local disk that keeps what was fetched; each Volume, and each worker that has it, has a part of
-        its own there, of `cache_size` (bytes, or "10GiB", which is the default).
+    cache: a folder on a local disk that keeps what was fetched, at most `cache_size` (bytes, or "10GiB", which is the
+        default), for all processes and mounts that name it.
 
     Paths begin at the root of the version, with or without "/"; links are followed inside of it. Names that are not
     UTF-8 are as os.fsdecode() has them. Threads: any, several at once.

@@ -17,21 +17,19 @@ std::string_view sentence_of(std::string_view line) {
 }
 
 std::string read_log(const home::Home& home) {
-  return env::read_file(mount_log(home)).value_or("");
+  return env::read_file(home.mounts_log()).value_or("");
 }
 
 }  // namespace
 
-std::string mount_log(const home::Home& home) { return home.root + "/mounts.log"; }
-
 bool says_to_mount_log(const home::Home& home) {
-  const Result<env::FileId> log = env::file_id(mount_log(home));
+  const Result<env::FileId> log = env::file_id(home.mounts_log());
   const Result<env::FileId> error = env::file_id("/proc/self/fd/2");
   return log.ok() && error.ok() && *log == *error;
 }
 
 std::size_t mount_log_size(const home::Home& home) {
-  const Result<env::FileInfo> log = env::file_info(mount_log(home));
+  const Result<env::FileInfo> log = env::file_info(home.mounts_log());
   return log.ok() ? static_cast<std::size_t>(log->size.count()) : 0;
 }
 

@@ -8,9 +8,8 @@
 
 namespace runnel::cli {
 
-// What processes of mounts say that have no terminal: `mounts.log` of a home, where each line
-// begins with its time.
-std::string mount_log(const home::Home& home);
+// What processes of mounts say that have no terminal goes to the home's log of mounts, where each
+// line begins with its time.
 
 // Whether what this process says goes there.
 bool says_to_mount_log(const home::Home& home);

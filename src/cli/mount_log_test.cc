@@ -22,10 +22,10 @@ TEST(MountLog, ItsSizeIsWhereTheNextWordsBegin) {
   const env::testing::TemporaryDirectory folder;
   const home::Home home{folder.path()};
   EXPECT_EQ(mount_log_size(home), 0U);
-  MUST(env::append_file(mount_log(home), "runnel: before\n"));
+  MUST(env::append_file(home.mounts_log(), "runnel: before\n"));
   const std::size_t before = mount_log_size(home);
   EXPECT_EQ(before, 15U);
-  MUST(env::append_file(mount_log(home), "runnel: after\n"));
+  MUST(env::append_file(home.mounts_log(), "runnel: after\n"));
   EXPECT_EQ(words_since(home, before), "after");
 }
 

@@ -31,9 +31,9 @@ void MountOfAttempts::look() {
 }
 
 // A disk that takes no note keeps the mount from nothing.
-void MountOfAttempts::note(const fuse::MountNews& news) {
+void MountOfAttempts::note(const volume_server::MountNews& news) {
   using ReadFailure = agent::UsedMounts::ReadFailure;
-  const bool is_damage = news.kind == fuse::MountNews::Kind::kDamaged;
+  const bool is_damage = news.kind == volume_server::MountNews::Kind::kDamaged;
   (void)agent::UsedMounts::note(place_, is_damage ? ReadFailure::kDamaged : ReadFailure::kUnread,
                                 printable(news.why));
 }

@@ -5,8 +5,8 @@
 
 #include "agent/used_mounts.h"
 #include "base/units.h"
-#include "fuse/mount_request.h"
 #include "home/home.h"
+#include "volume_server/mount_request.h"
 
 namespace runnel::cli {
 
@@ -24,7 +24,7 @@ class MountOfAttempts {
 
   // To be called each second or so. Waits for others who change its uses.
   void look();
-  void note(const fuse::MountNews& news);
+  void note(const volume_server::MountNews& news);
   // The mount is no more: what is left of its place goes, unless it is about to be used again.
   void end();
 

@@ -12,14 +12,12 @@
 #include <optional>
 #include <utility>
 
-#include "async/event_loop.h"
 #include "base/check.h"
 #include "cli/cache_folder.h"
 #include "cli/interrupt.h"
 #include "cli/mount_log.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
-#include "cli/mount_request.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/volume_client.h"
@@ -32,18 +30,20 @@
 #include "env/random.h"
 #include "fuse/holder.h"
 #include "fuse/mount_point.h"
-#include "fuse/mount_server.h"
 #include "fuse/publish_call.h"
 #include "fuse/serve_branch.h"
 #include "home/paths.h"
 #include "home/pause.h"
+#include "home/server_of_volumes.h"
 #include "home/volume_places.h"
 #include "volume/branch_session.h"
+#include "volume_server/request_of_process.h"
 
 namespace runnel::cli {
 namespace {
 
 using volume::Volume;
+using volume_server::MountRequest;
 
 constexpr Duration kMountLookEvery = Duration::millis(5);
 constexpr std::size_t kUsersShown = 10;
@@ -138,10 +138,6 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
   return words;
 }
 
-// A thread that hangs in a file system which does not answer is left: the next server asks again
-// what this one has not answered.
-constexpr Duration kServerEndsWithin = Duration::seconds(5);
-
 // The head goes to the process that holds the mount, so that it is read once: its ETag, a line
 // break and its text, as a variable.
 constexpr std::string_view kHeadVariable = "RUNNEL_MOUNT_HEAD";
@@ -233,14 +229,14 @@ std::int64_t connection_number() {
   return static_cast<std::int64_t>(env::real_random().next() & kExact) | 1;
 }
 
-fuse::MountRequest request_of(const Plan& plan, const home::Home& home) {
-  fuse::MountRequest request = mount_request(plan.name, plan.version, plan.store, plan.cache);
+MountRequest request_of(const Plan& plan, const home::Home& home) {
+  MountRequest request =
+      volume_server::request_of_process(plan.name, plan.version, plan.store, plan.cache);
   request.folder = plan.folder;
   request.head = plan.head;
   if (!plan.is_written) return request;
   request.version = "latest";
-  request.format =
-      plan.branch.empty() ? fuse::MountRequest::kWritingFormat : fuse::MountRequest::kFormat;
+  request.format = plan.branch.empty() ? MountRequest::kWritingFormat : MountRequest::kBranchFormat;
   request.log = home.writing();
   request.branch = plan.branch;
   request.term = plan.term;
@@ -248,25 +244,15 @@ fuse::MountRequest request_of(const Plan& plan, const home::Home& home) {
   return request;
 }
 
-// Starts who serves all mounts of the home.
-Result<env::DetachedProcess> server_of(const home::Home& home) {
-  env::DetachedProcess server;
-  server.argv = {TRY(env::executable_path()), "--home", home.root, "volume", "serve"};
-  server.environment = env::environment();
-  // It outlives this shell, and each request brings the keys of its own.
-  std::erase_if(server.environment, is_of_store);
-  server.log_file = mount_log(home);
-  return server;
-}
-
 Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan& plan) {
   TRY(env::make_directories(home.root, env::Access::kOwner));
   fuse::Holder::Options options;
   options.source = plan.source();
   options.request = request_of(plan, home);
-  env::forget_variables(kStoreVariables);  // It may hold for days, beside the tasks of this user.
+  env::forget_variables(
+      volume_server::kStoreVariables);  // It may hold for days, beside the tasks of this user.
   options.socket = home.mounts_socket();
-  options.server = TRY(server_of(home));
+  options.server = home::server_of_volumes(home, TRY(env::executable_path()));
   options.mounted = [&arguments, &home, &plan] {
     says_to_mount_log(home) ? say("runnel: " + mounted_text(plan)) : tell_mounted(arguments, plan);
   };
@@ -294,7 +280,7 @@ Result<bool> is_served(const std::string& folder) {
 
 // `words`: of who was to hold it; they may name the log already.
 Error not_mounted(const home::Home& home, const Plan& plan, std::string words) {
-  const std::string log = mount_log(home);
+  const std::string log = home.mounts_log();
   const bool has_named_log = words.find(log) != std::string::npos;
   if (words.empty()) words = "the process that was to hold the mount has ended without a word";
   Error error(Errc::kIo, "not mounted: " + std::move(words));
@@ -331,7 +317,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   }
   holder.environment = env::environment();
   if (plan.head) holder.environment.push_back(variable_of(*plan.head));
-  holder.log_file = mount_log(home);
+  holder.log_file = home.mounts_log();
   watch_interrupts();
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (!TRY(is_served(plan.folder))) {
@@ -420,22 +406,6 @@ Result<int> publish_volume(const Arguments& arguments) {
   value.set("version", version.empty() ? json::Value() : json::Value::text(version));
   value.set("dir", json::Value::text(folder));
   answer(arguments, value, (version.empty() ? "nothing was written yet" : version) + "\n");
-  return 0;
-}
-
-Result<int> serve_volumes(const home::Home& home) {
-  if (says_to_mount_log(home)) date_lines();
-  const auto loop = TRY(async::EventLoop::create());
-  fuse::MountServer server(*loop, home.mounts_socket(), say_line);
-  async::StopSource stop;
-  async::Timer given_up(*loop);
-  TRY(loop->on_signal(SIGTERM, [&] {
-    stop.stop();
-    given_up.start(kServerEndsWithin, [] { ::_exit(0); });
-  }));
-  const Result<void> served = loop->block_on(server.run(stop.token()));
-  // Who comes second leaves it to the other.
-  if (!served.ok() && served.error().code != Errc::kConflict) return served.error();
   return 0;
 }
 

@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "cli/cache_folder.h"
-#include "cli/mount_request.h"
 #include "cli/print.h"
 #include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
-#include "fuse/ask_warm_up.h"
 #include "home/volume_places.h"
 #include "volume/warm_up.h"
+#include "volume_server/ask_warm_up.h"
+#include "volume_server/request_of_process.h"
 
 namespace runnel::cli {
 namespace {
@@ -55,11 +55,11 @@ Result<volume::WarmUp> warm_up(const Arguments& arguments, const home::Home& hom
       !done.ok() && done.error().code == Errc::kConflict && done.error().field == "cache";
   if (!is_taken) return done;
   const object::StoreUrl store = TRY(home::place_of_volume(home, target.name, arguments.store));
-  fuse::MountRequest request =
-      mount_request(target.name, target.version_or_latest(), store.to_string(), options);
+  volume_server::MountRequest request = volume_server::request_of_process(
+      target.name, target.version_or_latest(), store.to_string(), options);
   request.warm_up = target.path;
   std::optional<volume::WarmUp> asked =
-      TRY(fuse::ask_warm_up(home.mounts_socket(), request, progress));
+      TRY(volume_server::ask_warm_up(home.mounts_socket(), request, progress));
   return asked ? Result(*std::move(asked)) : std::move(done);
 }
 

@@ -18,6 +18,12 @@
 #include "env/clock.h"
 
 namespace runnel::fuse {
+
+using volume_server::HandedMount;
+using volume_server::MountNews;
+using volume_server::receive_news;
+using volume_server::send_alone;
+using volume_server::send_mount;
 namespace {
 
 constexpr int kConnectAgainMillis = 10;

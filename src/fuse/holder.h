@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "env/process.h"
 #include "fuse/mount_point.h"
-#include "fuse/mount_request.h"
 #include "object/retry_store.h"
+#include "volume_server/mount_request.h"
 
 namespace runnel::fuse {
 
@@ -48,14 +48,14 @@ class Holder {
     std::string source;
     // With a log it is a mount that is written to, which is served until all of it is published:
     // a server that dies before that is followed by another one.
-    MountRequest request;           // For its folder.
-    std::string socket;             // Of the server of mounts.
-    env::DetachedProcess server;    // Starts one.
-    std::function<void()> mounted;  // Called once it is served.
-    std::function<void()> look;     // Called each kLookEvery, and may unmount; empty: nobody is.
+    volume_server::MountRequest request;  // For its folder.
+    std::string socket;                   // Of the server of mounts.
+    env::DetachedProcess server;          // Starts one.
+    std::function<void()> mounted;        // Called once it is served.
+    std::function<void()> look;  // Called each kLookEvery, and may unmount; empty: nobody is.
     std::function<void(const std::string&)> say;
     // Called with each cause of errors that readers get, kUnread or kDamaged; empty: nobody hears.
-    std::function<void(const MountNews&)> reader_failed;
+    std::function<void(const volume_server::MountNews&)> reader_failed;
     // So long after it was served, it is to be served again: then the mount is given up, and who
     // waits gets an error.
     Duration serves_within = kServesWithin;

@@ -20,6 +20,10 @@
 namespace runnel::fuse {
 namespace {
 
+using volume_server::MountNews;
+using volume_server::receive_mount;
+using volume_server::send_news;
+
 // A server that takes a mount, says that it serves it, and dies.
 void serve_and_die(const std::string& socket) {
   const std::unique_ptr<async::EventLoop> loop = MUST(async::EventLoop::create());

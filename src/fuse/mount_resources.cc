@@ -8,6 +8,8 @@
 #include "env/random.h"
 
 namespace runnel::fuse {
+
+using volume_server::MountRequest;
 namespace {
 
 // Everything by which a store is reached.
@@ -117,14 +119,16 @@ Async<volume::PackCache*> MountResources::hold_packs(MountRequest request, std::
             .memory = memory_, .disk = disk, .volume = volume::volume_key_of(uuid)},
         async::StopToken());
   }
-  ++held.users;
+  held.cache->set_readers(++held.users);
   co_return held.cache.get();
 }
 
 Async<void> MountResources::release_packs(MountRequest request, std::string uuid) {
   const auto found = packs_.find(key_of_packs(request, uuid));
   CHECK(found != packs_.end(), "packs are released that nobody holds");
-  if (--found->second.users == 0) {
+  if (--found->second.users > 0) {
+    found->second.cache->set_readers(found->second.users);
+  } else {
     const auto last = packs_.extract(found);
     MUST(co_await last.mapped().cache->close());
   }

@@ -8,13 +8,13 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
-#include "fuse/mount_request.h"
 #include "object/open_store.h"
 #include "object/opened_buckets.h"
 #include "volume/disk_cache.h"
 #include "volume/pack_cache.h"
 #include "volume/reader_memory.h"
 #include "volume/unused_memory.h"
+#include "volume_server/mount_request.h"
 
 namespace runnel::fuse {
 
@@ -39,18 +39,18 @@ class MountResources {
     std::unique_ptr<object::OpenedBuckets> others;  // Of objects that are linked.
     int users = 0;
   };
-  Async<Store*> hold_store(MountRequest request);
-  Async<void> release_store(const MountRequest& request);
+  Async<Store*> hold_store(volume_server::MountRequest request);
+  Async<void> release_store(const volume_server::MountRequest& request);
 
   // The packs of its volume, which has this id, in memory and on the disk. `ranges`: how they are
   // read, from the store of the request.
-  Async<volume::PackCache*> hold_packs(MountRequest request, std::string uuid,
+  Async<volume::PackCache*> hold_packs(volume_server::MountRequest request, std::string uuid,
                                        volume::RangeReader ranges);
-  Async<void> release_packs(MountRequest request, std::string uuid);
+  Async<void> release_packs(volume_server::MountRequest request, std::string uuid);
 
   // The cache on the disk that it names, of this process's mounts or opened for it.
-  Async<volume::DiskCache*> hold_cache(const MountRequest& request);
-  Async<void> release_cache(const MountRequest& request);
+  Async<volume::DiskCache*> hold_cache(const volume_server::MountRequest& request);
+  Async<void> release_cache(const volume_server::MountRequest& request);
 
  private:
   struct Disk {
@@ -65,8 +65,8 @@ class MountResources {
   // not answer holds up no other.
   template <typename T>
   Async<T> in_turn(std::string folder, Async<T> work);
-  Async<volume::DiskCache*> hold_disk(const MountRequest& request);
-  Async<void> release_disk(const MountRequest& request);
+  Async<volume::DiskCache*> hold_disk(const volume_server::MountRequest& request);
+  Async<void> release_disk(const volume_server::MountRequest& request);
 
   async::EventLoop& loop_;
   const std::shared_ptr<volume::ReaderMemory> memory_ = std::make_shared<volume::ReaderMemory>();

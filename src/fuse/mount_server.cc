@@ -1,5 +1,6 @@
 #include "fuse/mount_server.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,8 +14,16 @@
 #include "fuse/mount_point.h"
 #include "fuse/serve_branch.h"
 #include "fuse/serve_mount.h"
+#include "volume_server/pack_service.h"
 
 namespace runnel::fuse {
+
+using volume_server::deliver_news;
+using volume_server::HandedMount;
+using volume_server::MountNews;
+using volume_server::MountRequest;
+using volume_server::receive_mount;
+using volume_server::send_news;
 namespace {
 
 bool may_ask(int connection) {
@@ -138,6 +147,7 @@ Async<void> MountServer::serve_from(int connection, HandedMount& mount,
       CO_TRY(is_seen ? co_await volume::Volume::open_seen(context, request.volume, *request.head)
                      : co_await volume::Volume::open(context, request.volume));
   if (request.warm_up) co_return co_await warm_up(connection, request, volume);
+  if (request.reads_packs) co_return co_await serve_packs(connection, request, volume);
   co_return co_await serve_volume(connection, mount, volume);
 }
 
@@ -180,6 +190,24 @@ Async<volume::WarmUp> MountServer::warm_up_for(int connection, MountRequest requ
   async::Raced<volume::WarmUp> first =
       CO_TRY(co_await async::race<volume::WarmUp>(loop_, {work, gone}, serving_.token()));
   co_return std::move(first.result);
+}
+
+Async<void> MountServer::serve_packs(int connection, MountRequest request, volume::Volume& volume) {
+  const std::string uuid = volume.head().uuid;
+  async::UniqueFd own(::fcntl(connection, F_DUPFD_CLOEXEC, 0));
+  if (!own.valid()) co_return errno_error("copy a descriptor", errno);
+  Result<volume::PackCache*> held = co_await resources_.hold_packs(request, uuid, volume.ranges());
+  const bool is_taken = !held.ok() && held.error().code == Errc::kConflict;
+  if (is_taken && !request.cache.empty()) {  // The cache, by a process that reads by itself.
+    request.cache.clear();
+    held = co_await resources_.hold_packs(request, uuid, volume.ranges());
+  }
+  volume::PackCache* const packs = CO_TRY(std::move(held));
+  send_news(connection, {MountNews::Kind::kServing, ""});
+  volume_server::PackService service(loop_, std::move(own), *packs);
+  const Result<void> served = co_await service.serve(serving_.token());
+  MUST(co_await resources_.release_packs(request, uuid));
+  co_return served;
 }
 
 Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume::Volume& volume) {

@@ -8,15 +8,15 @@
 #include "async/stop_token.h"
 #include "async/unique_fd.h"
 #include "base/units.h"
-#include "fuse/mount_request.h"
 #include "fuse/mount_resources.h"
 #include "fuse/serve_mount.h"
 #include "volume/volume.h"
+#include "volume_server/mount_request.h"
 
 namespace runnel::fuse {
 
 // Serves all mounts of a home: whoever holds one hands it over by a socket. Who wants something in
-// the cache of these mounts asks there, too.
+// the cache of these mounts asks there, too, and so does whoever reads packs without a mount.
 //
 // Contract: a mount is served until it is no more, also when its holder is gone; its holder is told
 //           when it is served, and how that ended. Requests of other users are refused. run()
@@ -44,17 +44,22 @@ class MountServer {
   void accept(async::UniqueFd connection);
   Async<void> wait_for_room(Error error);
   Async<void> serve(async::UniqueFd connection);
-  Async<void> serve_counted(int connection, HandedMount mount);
-  Async<void> serve_handed(int connection, HandedMount mount);
-  Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
-  Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
+  Async<void> serve_counted(int connection, volume_server::HandedMount mount);
+  Async<void> serve_handed(int connection, volume_server::HandedMount mount);
+  Async<void> serve_from(int connection, volume_server::HandedMount& mount,
+                         MountResources::Store& store);
+  Async<void> serve_volume(int connection, volume_server::HandedMount& mount,
+                           volume::Volume& volume);
+  Async<void> serve_packs(int connection, volume_server::MountRequest request,
+                          volume::Volume& volume);
   Async<void> serve_by(volume::Volume& volume, volume::PackCache& packs, ServeOptions options,
-                       const MountRequest& request);
-  void tell_error(int connection, const MountRequest& request, const std::string& sentence,
-                  bool is_damage) const;
-  Async<void> warm_up(int connection, const MountRequest& request, volume::Volume& volume);
-  Async<volume::WarmUp> warm_up_for(int connection, MountRequest request, volume::Volume& volume,
-                                    volume::DiskCache& cache);
+                       const volume_server::MountRequest& request);
+  void tell_error(int connection, const volume_server::MountRequest& request,
+                  const std::string& sentence, bool is_damage) const;
+  Async<void> warm_up(int connection, const volume_server::MountRequest& request,
+                      volume::Volume& volume);
+  Async<volume::WarmUp> warm_up_for(int connection, volume_server::MountRequest request,
+                                    volume::Volume& volume, volume::DiskCache& cache);
   void begin_mount();
   void end_mount();
 

@@ -24,16 +24,27 @@
 #include "async/together.h"
 #include "async/worker.h"
 #include "env/clock.h"
+#include "env/file_lock.h"
 #include "env/files.h"
 #include "env/process.h"
 #include "env/random.h"
 #include "env/testing/temporary_directory.h"
-#include "fuse/ask_warm_up.h"
 #include "fuse/mount_point.h"
 #include "volume/put.h"
+#include "volume_server/ask_warm_up.h"
+#include "volume_server/pack_client.h"
 
 namespace runnel::fuse {
 namespace {
+
+using volume_server::ask_warm_up;
+using volume_server::HandedMount;
+using volume_server::MountNews;
+using volume_server::MountRequest;
+using volume_server::receive_news;
+using volume_server::send_alone;
+using volume_server::send_mount;
+using volume_server::send_news;
 
 // Real mounts of a volume in a folder; their users are on another thread than the loop's.
 class MountServerTest : public ::testing::Test {
@@ -127,6 +138,25 @@ class MountServerTest : public ::testing::Test {
   void expect_error_in(const std::string& name) const {
     EXPECT_FALSE(env::read_file(at(name + "/0")).ok());
   }
+  // Bytes of a pack, as a process without a mount has them of the server; "" where it gives none.
+  static constexpr std::size_t kPlace = 100;
+  static constexpr std::size_t kLength = 100;
+  std::string part_of(const std::string& pack, const std::string& cache) {
+    const auto loop = MUST(async::EventLoop::create());
+    MountRequest request{.volume = "data",
+                         .version = version_,
+                         .store = store_url().to_string(),
+                         .cache = cache,
+                         .cache_bytes = 128 << 20,
+                         .reads_packs = true};
+    volume_server::PackClient client(*loop, {at("socket"), {}}, request);
+    std::string bytes(kLength, '\0');
+    const volume::ObjectRange range{MUST(volume::ObjectId::parse(pack)), kPlace, kLength};
+    const bool is_served = MUST(loop->block_on(client.connect({})));
+    const bool is_read = MUST(loop->block_on(client.read(range, bytes, {}, {})));
+    MUST(loop->block_on(client.close()));
+    return is_served && is_read ? bytes : "";
+  }
   // Serves while `user` is at it, and until nobody has needed it for a while.
   void serve_for(const std::function<void()>& user) {
     const std::unique_ptr<async::Worker> worker =
@@ -163,6 +193,32 @@ TEST_F(MountServerTest, WhatOneMountHasFetchedIsThereForAnother) {
   });
   EXPECT_EQ(said_, "");
   EXPECT_FALSE(env::exists(at("socket"))) << "it has ended by itself";
+}
+
+TEST_F(MountServerTest, WhoReadsPacksHasWhatAMountHasFetched) {
+  serve_for([this] {
+    const Held one = hand_over("one");
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    expect_all_in("one");
+    const auto pack = MUST(env::list_directory(at("volumes/data/p"))).at(0);
+    const std::string bytes = MUST(env::read_file(at("volumes/data/p/" + pack)));
+    lose_packs();
+    EXPECT_EQ(part_of(pack, ""), bytes.substr(kPlace, kLength));
+    MUST(unmount_folder(at("one"), Unmount::kUnused));
+  });
+}
+
+TEST_F(MountServerTest, WhoReadsPacksIsServedThoughAnotherProcessHasItsCache) {
+  const env::FileLock taken = [this] {
+    MUST(env::make_directories(at("cache")));
+    return MUST(env::FileLock::acquire(at("cache/lock")));
+  }();
+  serve_for([this] {
+    const auto pack = MUST(env::list_directory(at("volumes/data/p"))).at(0);
+    const std::string bytes = MUST(env::read_file(at("volumes/data/p/" + pack)));
+    EXPECT_EQ(part_of(pack, at("cache")), bytes.substr(kPlace, kLength));
+  });
+  EXPECT_FALSE(env::exists(at("cache/format")));
 }
 
 TEST_F(MountServerTest, WhoeverHoldsAMountIsToldWhatReadersCouldNotHave) {

@@ -14,6 +14,8 @@ struct Home {
 
   std::string socket() const { return root + "/daemon.sock"; }
   std::string mounts_socket() const { return root + "/mounts.sock"; }
+  std::string mounts_lock() const { return root + "/mounts.lock"; }  // Of who serves them.
+  std::string mounts_log() const { return root + "/mounts.log"; }
   std::string lock() const { return root + "/daemon.lock"; }
   std::string daemon_log() const { return root + "/daemon.log"; }
   std::string log_lines() const { return root + "/daemon.jsonl"; }  // daemon_log.h, as the next.

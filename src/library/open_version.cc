@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "env/clock.h"
 #include "env/random.h"
-#include "library/cache_part.h"
 #include "object/open_store.h"
 #include "object/opened_buckets.h"
 #include "object/store_url.h"
@@ -59,6 +58,32 @@ void resolve(Reference& reference, Volume& volume, const Snapshot& snapshot) {
   }
   const Result<volume::VersionPlace> place = volume.place_of(reference.version);
   if (place.ok() && !reference.version.empty()) reference.manifest = place->key;
+}
+
+volume_server::MountRequest packs_of(const Opening& opening, Volume& volume) {
+  volume_server::MountRequest request;
+  request.volume = opening.reference.volume;
+  request.version = opening.reference.version;
+  request.store = opening.reference.store;
+  if (opening.cache) {
+    request.cache = opening.cache->folder;
+    request.cache_bytes = opening.cache->bytes.count();
+  }
+  request.reads_packs = true;
+  request.format = volume_server::MountRequest::kPacksFormat;
+  request.head = volume.seen_head();
+  request.environment = opening.store_variables;
+  return request;
+}
+
+// None where another process has it.
+Async<std::unique_ptr<volume::DiskCache>> open_free_cache(async::EventLoop& loop,
+                                                          volume::DiskCache::Options options) {
+  Result<std::unique_ptr<volume::DiskCache>> opened =
+      co_await volume::DiskCache::open(loop, std::move(options));
+  const bool is_taken = !opened.ok() && opened.error().code == Errc::kConflict;
+  if (is_taken) co_return std::unique_ptr<volume::DiskCache>();
+  co_return std::move(opened);
 }
 
 Async<void> stop_now(async::StopSource& stop) {
@@ -134,11 +159,22 @@ Async<void> OpenVersion::serve_snapshot(async::EventLoop& loop, Volume& volume, 
                                         async::StopToken stop) {
   const bool has_files = !snapshot.manifest().version.empty();
   if (has_files) CO_TRY(co_await volume::warm(snapshot));
-  std::unique_ptr<volume::DiskCache> disk;
-  if (opening_.cache) disk = CO_TRY(co_await open_cache_part(loop, *opening_.cache));
   resolve(opening_.reference, volume, snapshot);
+  if (!opening_.server) co_return co_await serve_packs(loop, volume, snapshot, nullptr, stop);
+  volume_server::PackClient server(loop, *opening_.server, packs_of(opening_, volume));
+  const Result<void> served = co_await serve_packs(loop, volume, snapshot, &server, stop);
+  MUST(co_await server.close());
+  co_return served;
+}
+
+// A cache on the disk is its server's; without one it is that of the first process that wants it.
+Async<void> OpenVersion::serve_packs(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+                                     volume_server::PackClient* server, async::StopToken stop) {
+  const bool is_served = server != nullptr && CO_TRY(co_await server->connect(stop));
+  std::unique_ptr<volume::DiskCache> disk;
+  if (opening_.cache && !is_served) disk = CO_TRY(co_await open_free_cache(loop, *opening_.cache));
   const Result<void> served = co_await volume::with_pack_cache(
-      loop, volume, snapshot, disk.get(),
+      loop, volume, snapshot, {.disk = disk.get(), .server = server},
       [&](volume::PackCache& cache) { return serve_reader(loop, snapshot, cache, stop); }, stop);
   if (disk) MUST(co_await disk->close());
   co_return served;

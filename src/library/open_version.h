@@ -3,7 +3,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "async/event_loop.h"
 #include "async/gate.h"
@@ -15,6 +17,7 @@
 #include "object/object_store.h"
 #include "volume/disk_cache.h"
 #include "volume/volume.h"
+#include "volume_server/pack_client.h"
 
 namespace runnel::library {
 
@@ -23,6 +26,9 @@ struct Opening {
   Reference reference;  // Its version may be a tag, or the beginning of an id, where the manifest's
                         // key is not known.
   std::optional<volume::DiskCache::Options> cache;
+  // Who fetches and keeps packs for all that read on this machine; none: this process does.
+  std::optional<volume_server::ServerPlace> server;
+  std::vector<std::string> store_variables;  // With a server: by which it reaches the store.
 };
 
 // What is asked of a version: a plain function that calls a coroutine.
@@ -80,6 +86,9 @@ class OpenVersion {
                            object::StoreFinder& others);
   Async<void> serve_snapshot(async::EventLoop& loop, volume::Volume& volume,
                              volume::Snapshot& snapshot, async::StopToken stop);
+  Async<void> serve_packs(async::EventLoop& loop, volume::Volume& volume,
+                          volume::Snapshot& snapshot, volume_server::PackClient* server,
+                          async::StopToken stop);
   Async<void> serve_reader(async::EventLoop& loop, volume::Snapshot& snapshot,
                            volume::PackCache& cache, async::StopToken stop);
 

@@ -1,10 +1,13 @@
 #include "library/open_version.h"
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "async/socket.h"
 #include "env/files.h"
 #include "library/testing/stored_volume.h"
 
@@ -17,6 +20,12 @@ class OpenVersionTest : public ::testing::Test {
  protected:
   Opening opening(const std::string& version = "latest") const {
     return {.reference = {stored_.url(), "data", version, ""}, .cache = {}};
+  }
+  // Where none can be started.
+  volume_server::ServerPlace server_place() const {
+    return {stored_.file("socket"),
+            {.argv = {"/nothing/runnel"}, .log_file = stored_.file("log")},
+            Duration::millis(50)};
   }
   static Result<std::uint64_t> size(OpenVersion& open, const std::string& path) {
     const Result<PathEnd> end = open.ask<PathEnd>(
@@ -61,6 +70,90 @@ TEST_F(OpenVersionTest, EndsWithTheLastThatHasIt) {
   stored_.put();
   MUST(OpenVersion::open(opening())).reset();
   EXPECT_EQ(stored_.objects("s").size(), 0U);
+}
+
+TEST_F(OpenVersionTest, ACacheThatAnotherProcessHasIsDoneWithout) {
+  stored_.write("file", "1");
+  stored_.put();
+  Opening cached = opening();
+  cached.cache = {stored_.file("cache"), Bytes::mebi(256)};
+  const auto first = MUST(OpenVersion::open(cached));
+  const auto second = MUST(OpenVersion::open(cached));
+  EXPECT_EQ(MUST(size(*second, "file")), 1U);
+  cached.cache->bytes = Bytes::mebi(1);
+  cached.cache->folder = stored_.file("small");
+  EXPECT_EQ(OpenVersion::open(cached).error().field, "cache-size") << "one that cannot be had";
+}
+
+// Says what it was asked for, and that it serves; then it answers nothing, and is gone.
+Async<void> serve_one(async::EventLoop& loop, int listener, volume_server::MountRequest& asked) {
+  CO_TRY(co_await loop.readable(listener));
+  const async::UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK));
+  asked = CO_TRY(co_await volume_server::receive_mount(loop, connection.get(),
+                                                       Duration::seconds(10), {}))
+              .request;
+  volume_server::send_news(connection.get(), {volume_server::MountNews::Kind::kServing, ""});
+  co_return co_await loop.readable(connection.get());
+}
+
+TEST_F(OpenVersionTest, AsksTheServerForItsPacksAndGoesOnWithoutIt) {
+  stored_.write("file", "12");
+  const std::string version = stored_.put();
+  const async::UniqueFd listener = MUST(async::listen_unix(stored_.file("socket")));
+  volume_server::MountRequest asked;
+  const auto server = MUST(async::LoopThread::start(
+      "server", [&](async::EventLoop& loop) { return serve_one(loop, listener.get(), asked); }));
+  Opening served = opening();
+  served.cache = {stored_.file("cache"), Bytes::mebi(256)};
+  served.server.emplace(server_place());
+  const auto open = MUST(OpenVersion::open(served));
+  EXPECT_FALSE(env::exists(served.cache->folder)) << "it is the server's";
+  const auto bytes = MUST(open->ask<VersionReader::SmallFile>(
+      [](VersionReader& reader) { return reader.load("file", 10); }));
+  EXPECT_EQ(bytes.pieces.at(0).bytes, "12");
+  ASSERT_TRUE(server->wait_for_end(Duration::seconds(10)));
+  EXPECT_TRUE(asked.reads_packs);
+  EXPECT_EQ(asked.volume, "data");
+  EXPECT_EQ(asked.version, version);
+  EXPECT_EQ(asked.store, stored_.url());
+  EXPECT_EQ(asked.cache, served.cache->folder);
+  EXPECT_TRUE(asked.head) << "so that the server needs no request for it";
+}
+
+// As one of an earlier build, which does not know what it is asked for.
+Async<void> refuse_one(async::EventLoop& loop, int listener) {
+  CO_TRY(co_await loop.readable(listener));
+  const async::UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK));
+  volume_server::send_news(connection.get(),
+                           {volume_server::MountNews::Kind::kFailed, "a later build asks"});
+  co_return co_await loop.readable(connection.get());
+}
+
+TEST_F(OpenVersionTest, WhereTheServerRefusesItReadsByItselfAndHasItsOwnCache) {
+  stored_.write("file", "12");
+  stored_.put();
+  const async::UniqueFd listener = MUST(async::listen_unix(stored_.file("socket")));
+  const auto server = MUST(async::LoopThread::start(
+      "server", [&](async::EventLoop& loop) { return refuse_one(loop, listener.get()); }));
+  Opening refused = opening();
+  refused.cache = {stored_.file("cache"), Bytes::mebi(256)};
+  refused.server.emplace(server_place());
+  const auto open = MUST(OpenVersion::open(refused));
+  EXPECT_TRUE(env::exists(refused.cache->folder + "/format"));
+  EXPECT_EQ(MUST(size(*open, "file")), 2U);
+  EXPECT_TRUE(server->wait_for_end(Duration::seconds(10)));
+}
+
+TEST_F(OpenVersionTest, WhereNoServerCanBeStartedItReadsByItself) {
+  stored_.write("file", "12");
+  stored_.put();
+  Opening alone = opening();
+  alone.server.emplace(server_place());
+  const auto open = MUST(OpenVersion::open(alone));
+  const auto bytes = MUST(open->ask<VersionReader::SmallFile>(
+      [](VersionReader& reader) { return reader.load("file", 10); }));
+  ASSERT_EQ(bytes.pieces.size(), 1U);
+  EXPECT_EQ(bytes.pieces[0].bytes, "12");
 }
 
 TEST_F(OpenVersionTest, ASessionIsAReadersOfThisProcess) {

@@ -17,7 +17,9 @@
 #include "home/paths.h"
 #include "home/volume_places.h"
 #include "library/refusal.h"
+#include "library/server_place.h"
 #include "library/volume_handle.h"
+#include "volume_server/request_of_process.h"
 
 struct runnel_volume {
   std::unique_ptr<runnel::library::VolumeHandle> handle;
@@ -79,6 +81,12 @@ Result<std::string> store_of(const std::string& name, const char* store) {
   return TRY(home::place_of_volume(home, name, std::nullopt)).to_string();
 }
 
+// Here, since other threads may change the environment later.
+void find_server(Opening& opening) {
+  opening.server = server_place();
+  opening.store_variables = volume_server::store_variables();
+}
+
 Result<std::unique_ptr<VolumeHandle>> open_named(const char* name, const char* version,
                                                  const char* store, const char* cache,
                                                  const char* cache_size) {
@@ -88,6 +96,7 @@ Result<std::unique_ptr<VolumeHandle>> open_named(const char* name, const char* v
   opening.reference.version = given(version).value_or("latest");
   opening.reference.store = TRY(store_of(name, store));
   opening.cache = TRY(cache_of(cache, cache_size));
+  find_server(opening);
   return VolumeHandle::open(std::move(opening));
 }
 
@@ -97,6 +106,7 @@ Result<std::unique_ptr<VolumeHandle>> open_referred(const char* reference, const
   opening.reference = TRY(decode_reference(reference));
   TRY(volume::check_volume_name(opening.reference.volume));
   opening.cache = TRY(cache_of(cache, cache_size));
+  find_server(opening);
   return std::make_unique<VolumeHandle>(std::move(opening));
 }
 

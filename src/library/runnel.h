@@ -17,6 +17,9 @@
  *            '/'; "" is the root. Links are followed inside of the version. All else is UTF-8.
  * Threads:   any, several at once, unless said otherwise. A call returns when it is answered: in
  *            microseconds from memory, after a minute at most when the store is away.
+ * Server:    packs are fetched by one process for all that read on this machine, `runnel volume
+ *            serve`, which is started where there is none and ends by itself. Where it cannot be
+ *            started, each process fetches for itself.
  * Processes: a child of fork may use what its parent has opened. It opens the version anew with its
  *            first call, and leaves what is the parent's alone.
  * Ownership: what is passed in is not kept; what comes back is said below. No argument but `error`
@@ -73,9 +76,9 @@ int runnel_abi(void);
  * name:       of the volume, as `runnel volume create` has it.
  * version:    "latest", a tag, an id or the beginning of one. NULL: "latest".
  * store:      a URL, file:///FOLDER or s3://BUCKET/PREFIX. NULL: where the home says that it is.
- * cache:      a folder on a local disk that keeps what was fetched. NULL: none. Each volume that a
- *             process opens has a part of its own there.
- * cache_size: of each part, such as "10GiB", which is meant by NULL.
+ * cache:      a folder on a local disk that keeps what was fetched, for all processes and mounts of
+ *             the user that name it. NULL: none.
+ * cache_size: of the folder, such as "10GiB", which is meant by NULL.
  */
 runnel_volume* runnel_open(const char* name, const char* version, const char* store,
                            const char* cache, const char* cache_size, struct runnel_error* error);

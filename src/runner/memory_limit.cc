@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +19,7 @@ namespace runnel::runner {
 namespace {
 
 constexpr std::string_view kMountV1 = "/sys/fs/cgroup/memory";
+constexpr std::string_view kGroupPrefix = "runnel-";
 
 Result<void> write_value(const std::string& path, std::string_view value) {
   const async::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -53,6 +55,20 @@ std::string mount_v2() {
   return {};
 }
 
+// "runnel-TOKEN-PID-NUMBER", as make() gives it; a service may have a name that begins so.
+bool is_name_of_group(std::string_view name) {
+  if (!name.starts_with(kGroupPrefix)) return false;
+  for (int numbers = 0; numbers < 2; ++numbers) {
+    const std::size_t dash = name.rfind('-');
+    const std::string_view digits = name.substr(dash + 1);
+    const bool is_number =
+        !digits.empty() && std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+    if (!is_number) return false;
+    name = name.substr(0, dash);
+  }
+  return name.size() > kGroupPrefix.size();
+}
+
 // The number after "oom_kill " in the kernel's counters.
 std::int64_t kill_count(const std::string& text) {
   const std::size_t at = text.find("oom_kill ");
@@ -68,6 +84,15 @@ std::string_view describe(MemoryWay way) {
     case MemoryWay::kWatch: break;
   }
   return "by watching, every 500 ms: no memory cgroup can be made here";
+}
+
+void leave_memory_group() {
+  const std::string by_version_1 = std::string(kMountV1) + own_group(":memory:");
+  for (const std::string& group : {by_version_1, mount_v2() + own_group("::")}) {
+    const std::size_t name = group.rfind('/') + 1;
+    if (!is_name_of_group(std::string_view(group).substr(name))) continue;
+    (void)write_value(group.substr(0, name) + "cgroup.procs", std::to_string(::getpid()));
+  }
 }
 
 MemoryGroups::~MemoryGroups() {
@@ -112,9 +137,10 @@ bool MemoryGroups::probe_v2() {
 }
 
 Result<MemoryGroup> MemoryGroups::make() {
+  CHECK(!parent_.empty(), "a memory group without a group around it");
   MemoryGroup group;
-  group.path = parent_ + "/runnel-" + token_ + "-" + std::to_string(::getpid()) + "-" +
-               std::to_string(made_++);
+  group.path = parent_ + "/" + std::string(kGroupPrefix) + token_ + "-" +
+               std::to_string(::getpid()) + "-" + std::to_string(made_++);
   if (::mkdir(group.path.c_str(), 0755) != 0) return errno_error("make " + group.path, errno);
   const std::string processes = group.path + "/cgroup.procs";
   group.processes = async::UniqueFd(::open(processes.c_str(), O_WRONLY | O_CLOEXEC));

@@ -24,6 +24,10 @@ struct MemoryGroup {
   std::int64_t kills_before = 0;  // The kernel's count of kills when it was lent.
 };
 
+// Leaves the group of a task in which this process was started, for the one around it: what serves
+// others, too, is not to count for that task. Nothing where it is in none, or may not.
+void leave_memory_group();
+
 // Lends memory cgroups where one can be made, and says so where not: then the caller watches.
 //
 // Contract: probes once, at the first use. A group that comes back empty is lent again: dying

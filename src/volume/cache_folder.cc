@@ -45,6 +45,10 @@ Result<void> check_format(const std::string& folder) {
   if (text.error().code != Errc::kNotFound) return text.error();
   for (const std::string& name : TRY(env::list_directory(folder))) {
     if (name == "lock") continue;
+    if (env::exists(folder + "/" + name + "/format")) {
+      return not_ours(folder, "has parts, as builds before this one made them: '" + name + "'",
+                      "remove it, or use another folder: a cache is only a copy");
+    }
     return not_ours(folder, "has files that are no cache's: '" + name + "'",
                     "use a folder of its own for the cache");
   }

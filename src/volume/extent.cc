@@ -12,7 +12,6 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kExtentsMax = 1 << 16;
-constexpr std::uint64_t kPackEndMax = std::uint64_t{1} << 40;  // No pack is as long.
 
 std::uint64_t blocks_of(std::uint64_t stored) { return (stored + kBlockBytes - 1) / kBlockBytes; }
 

@@ -14,6 +14,7 @@ namespace runnel::volume {
 inline constexpr std::uint64_t kChunkBytesMax = 1 << 20;
 inline constexpr std::uint64_t kHoleLeast = 64 << 10;   // Fewer zeros in a row are stored as bytes.
 inline constexpr std::uint64_t kBlockBytes = 64 << 10;  // What one sum is of, but the last.
+inline constexpr std::uint64_t kPackEndMax = std::uint64_t{1} << 40;  // No pack is as long.
 
 enum class Codec : std::uint8_t { kRaw = 0, kZstd = 1, kLinked = 2 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "env/aligned_bytes.h"
 
 namespace runnel::volume {
@@ -33,15 +34,15 @@ PackCache::PackCache(async::EventLoop& loop, RangeReader ranges, Options options
       ended_(loop),
       ranges_(options_.memory->packs) {}
 
-Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
+Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with, Urgency urgency) {
   if (const auto here = ranges_.find(wanted)) co_return *here;
   RequestPtr request = on_its_way(wanted);
-  if (request) {
-    prefer(request);
-  } else {
+  if (request == nullptr) {
     request = make_request(wanted, with);
-    waiting_.insert(behind_waited(), request);
+    request->file = kFileOfAnother;
+    waiting_.push_back(request);
   }
+  if (urgency == Urgency::kWaitedFor) prefer(request);
   begin_some();
   while (!request->ended) CO_TRY(co_await ended_.wait(stop_.token()));
   if (!request->error) {
@@ -50,7 +51,7 @@ Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
   // A pack that is cut short may still have these.
   const bool is_cut = request->error->code == Errc::kCorrupt && !wanted.linked;
   if (!is_cut || request->range == wanted) co_return *request->error;
-  co_return co_await fetch(wanted);
+  co_return co_await fetch(wanted, {});
 }
 
 bool PackCache::is_near(const ObjectRange& wanted) const {
@@ -94,7 +95,7 @@ void PackCache::distrust(const ObjectRange& range) {
 
 Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
   distrust(range);
-  HeldBytes bytes = CO_TRY(co_await fetch(range));
+  HeldBytes bytes = CO_TRY(co_await fetch(range, {.freshness = Freshness::kAnew}));
   keep(range, bytes);
   co_return bytes;
 }
@@ -103,6 +104,11 @@ Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
 void PackCache::keep(const ObjectRange& range, const HeldBytes& bytes) {
   const std::size_t taken = env::AlignedBytes::rounded(bytes.bytes.size());
   ranges_.keep(range.object, range.offset, bytes, taken);
+}
+
+void PackCache::set_readers(int count) {
+  CHECK(count > 0, "a cache of packs that nobody reads by");
+  requests_max_ = static_cast<std::size_t>(std::min(count * kRequestsMax, kRequestsOfAll));
 }
 
 Async<void> PackCache::close() {
@@ -133,18 +139,18 @@ PackCache::RequestPtr PackCache::make_request(const ObjectRange& wanted, const O
 
 void PackCache::prefer(const RequestPtr& request) {
   const auto place = std::find(waiting_.begin(), waiting_.end(), request);
-  if (place == waiting_.end() || request->file == 0) return;
+  if (place == waiting_.end() || request->file == kSomebodyWaits) return;
   waiting_.splice(behind_waited(), waiting_, place);
-  request->file = 0;
+  request->file = kSomebodyWaits;
 }
 
 PackCache::Requests::iterator PackCache::behind_waited() {
   return std::find_if(waiting_.begin(), waiting_.end(),
-                      [](const RequestPtr& each) { return each->file != 0; });
+                      [](const RequestPtr& each) { return each->file != kSomebodyWaits; });
 }
 
 void PackCache::begin_some() {
-  while (!waiting_.empty() && under_way_.size() < kRequestsMax) {
+  while (!waiting_.empty() && under_way_.size() < requests_max_) {
     RequestPtr request = waiting_.front();
     if (!loop_.spawn(bringing_, bring(request)).ok()) return;  // Closed.
     under_way_.splice(under_way_.end(), waiting_, waiting_.begin());
@@ -180,16 +186,27 @@ Async<HeldBytes> PackCache::bytes_of(RequestPtr request) {
     }
     options_.disk->drop(*slot);
   }
-  co_return co_await fetch(request->range);
+  const bool is_waited_for = request->file == kSomebodyWaits;
+  const Urgency urgency = is_waited_for ? Urgency::kWaitedFor : Urgency::kExpected;
+  co_return co_await fetch(request->range, {.urgency = urgency});
 }
 
-Async<HeldBytes> PackCache::fetch(ObjectRange range) {
+Async<HeldBytes> PackCache::fetch(ObjectRange range, PackServer::Wish wish) {
   const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
-  CO_TRY(co_await reader_.read(range, bytes->span(), stop_.token()));
+  CO_TRY(co_await fetch_into(range, bytes->span(), wish));
   ++counts_.fetches;
   counts_.bytes += static_cast<std::int64_t>(range.length);
   if (goes_to_disk(range)) options_.disk->keep(options_.volume, range, bytes);
   co_return HeldBytes{bytes, bytes->view()};
+}
+
+// Keys of linked objects are the reader's own business.
+Async<void> PackCache::fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish) {
+  const bool is_asked = options_.server != nullptr && !range.linked;
+  const bool is_fetched =
+      is_asked && CO_TRY(co_await options_.server->read(range, into, wish, stop_.token()));
+  if (is_fetched) co_return {};
+  co_return co_await reader_.read(range, into, stop_.token());
 }
 
 }  // namespace runnel::volume

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "async/event.h"
@@ -12,6 +13,7 @@
 #include "async/stop_token.h"
 #include "volume/disk_cache.h"
 #include "volume/node.h"
+#include "volume/pack_server.h"
 #include "volume/range_reader.h"
 #include "volume/reader_memory.h"
 #include "volume/stored_ranges.h"
@@ -20,7 +22,7 @@ namespace runnel::volume {
 
 // What became of the ranges that were asked for.
 struct PackCacheCounts {
-  std::int64_t fetches = 0;     // Requests to the store,
+  std::int64_t fetches = 0;     // Requests to the store, or to who asks it for all,
   std::int64_t bytes = 0;       // and what they brought.
   std::int64_t disk_reads = 0;  // Of a cache on the local disk,
   std::int64_t disk_bytes = 0;  // and what they brought.
@@ -35,26 +37,29 @@ struct PackCacheCounts {
 //           read_anew() for what is wrong. Of linked objects, which have no sums, nothing is on the
 //           disk: nobody could see what it has changed.
 // Threads:  the loop's only.
-// Lifetime: loop, disk and what `ranges` reads from outlive it. close() is awaited before
+// Lifetime: loop, disk, server and what `ranges` reads from outlive it. close() is awaited before
 //           destruction, when nobody is in read().
 // Limits:   the memory's budget of packs; half as many bytes are expected at a time, and more are
 //           passed over.
 class PackCache {
  public:
-  static constexpr int kRequestsMax = 8;
+  static constexpr int kRequestsMax = 8;  // Of each reader, and
+  static constexpr int kRequestsOfAll = 32;
   // Of what is on the disk this much is read at once, around what is wanted.
   static constexpr std::uint64_t kDiskWindow = 1 << 20;
 
   struct Options {
     std::shared_ptr<ReaderMemory> memory;
-    DiskCache* disk = nullptr;  // None: there is none.
-    VolumeKey volume{};         // What the volume is called there.
+    DiskCache* disk = nullptr;     // None: there is none.
+    VolumeKey volume{};            // What the volume is called there.
+    PackServer* server = nullptr;  // Asked before the store; none: only that is.
   };
   PackCache(async::EventLoop& loop, RangeReader ranges, Options options,
             const async::StopToken& stop);
 
   // The bytes of `wanted`; when they are nowhere here, all of `with` is fetched, which has them.
-  Async<HeldBytes> read(ObjectRange wanted, ObjectRange with);
+  Async<HeldBytes> read(ObjectRange wanted, ObjectRange with,
+                        Urgency urgency = Urgency::kWaitedFor);
   // Whether they are in memory, on their way, or on the disk.
   bool has(const ObjectRange& wanted) const;
   // Whether they are in memory or on their way.
@@ -65,6 +70,8 @@ class PackCache {
   void forget(Inode file);
   // What is here of it, or on its way, is wrong: the store is asked.
   Async<HeldBytes> read_anew(ObjectRange range);
+  // So many processes and mounts read by it, one unless it is said.
+  void set_readers(int count);
   Async<void> close();
 
   ReaderMemory& memory() { return *options_.memory; }
@@ -72,11 +79,14 @@ class PackCache {
   const PackCacheCounts& counts() const { return counts_; }
 
  private:
+  static constexpr Inode kSomebodyWaits = 0;
+  static constexpr Inode kFileOfAnother = ~Inode{0};  // Of another process.
+
   // A range that is to be in memory.
   struct Request {
     ObjectRange range;
     std::optional<CacheSlot> slot;  // On the disk; else in the store.
-    Inode file = 0;                 // Of whom it is expected; 0: somebody waits.
+    Inode file = kSomebodyWaits;    // By whose reader it is expected.
     HeldBytes bytes;
     std::optional<Error> error;
     bool ended = false;
@@ -95,7 +105,8 @@ class PackCache {
   void begin_some();
   Async<void> bring(RequestPtr request);
   Async<HeldBytes> bytes_of(RequestPtr request);
-  Async<HeldBytes> fetch(ObjectRange range);
+  Async<HeldBytes> fetch(ObjectRange range, PackServer::Wish wish);
+  Async<void> fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish);
 
   async::EventLoop& loop_;
   const RangeReader reader_;
@@ -106,6 +117,7 @@ class PackCache {
   StoredRanges ranges_;
   Requests waiting_;  // For their turn, in this order.
   Requests under_way_;
+  std::size_t requests_max_ = kRequestsMax;
   std::uint64_t expected_bytes_ = 0;  // Of all requests.
   PackCacheCounts counts_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +47,27 @@ class SlowReads final : public object::ForwardingStore {
  private:
   async::EventLoop& loop_;
   int under_way_ = 0;
+};
+
+// Another process that has ranges, as far as it is there.
+class ServerOfLetters final : public PackServer {
+ public:
+  Async<bool> read(ObjectRange range, std::span<char> into, Wish wish,
+                   async::StopToken /*stop*/) override {
+    const bool is_anew = wish.freshness == Freshness::kAnew;
+    (is_anew ? asked_anew : asked).push_back(range.offset);
+    if (wish.urgency == Urgency::kExpected) expected.push_back(range.offset);
+    if (is_away) co_return false;
+    if (error) co_return *error;
+    std::ranges::fill(into, is_anew ? 'n' : 's');
+    co_return true;
+  }
+
+  std::vector<std::uint64_t> asked;
+  std::vector<std::uint64_t> asked_anew;
+  std::vector<std::uint64_t> expected;
+  std::optional<Error> error;
+  bool is_away = false;
 };
 
 Async<void> read_into_nothing(PackCache& cache, ObjectRange range) {
@@ -114,6 +137,62 @@ TEST_F(PackCacheTest, WhoWaitsGoesBeforeWhatIsExpected) {
   ASSERT_GT(store_.reads.size(), 8U);
   EXPECT_EQ(store_.reads[8], 190'000U) << "expected as the last of twenty";
   EXPECT_EQ(store_.most, PackCache::kRequestsMax);
+}
+
+TEST_F(PackCacheTest, WhoHasRangesForAllIsAskedBeforeTheStore) {
+  ServerOfLetters all;
+  PackCache cache(*loop_, {store_, "data/"}, {.memory = shared_, .server = &all}, {});
+  const auto read = [&](std::uint64_t offset) {
+    return MUST(loop_->block_on(cache.read(range(offset, 3), range(offset, 3))));
+  };
+  EXPECT_EQ(read(0).bytes, "sss");
+  EXPECT_EQ(MUST(loop_->block_on(cache.read_anew(range(0, 3)))).bytes, "nnn");
+  EXPECT_EQ(read(0).bytes, "nnn") << "from memory";
+  EXPECT_EQ(store_.reads.size(), 0U);
+  all.is_away = true;
+  EXPECT_EQ(read(500).bytes, content(500, 3));
+  all.is_away = false;
+  all.error = Error(Errc::kIo, "its disk");
+  EXPECT_EQ(loop_->block_on(cache.read(range(900, 3), range(900, 3))).error().message, "its disk");
+  EXPECT_EQ(all.asked, (std::vector<std::uint64_t>{0, 500, 900}));
+  EXPECT_TRUE(all.expected.empty());
+  all.error.reset();
+  cache.expect(range(7'000, 3), 1);
+  MUST(loop_->block_on(loop_->sleep(Duration::millis(1))));
+  EXPECT_EQ(all.expected, std::vector<std::uint64_t>{7'000}) << "nobody waits for it";
+  EXPECT_EQ(all.asked_anew, std::vector<std::uint64_t>{0});
+  EXPECT_EQ(store_.reads, std::vector<std::uint64_t>{500});
+  MUST(loop_->block_on(cache.close()));
+}
+
+TEST_F(PackCacheTest, WhatAnotherProcessExpectsIsBehindWhoWaits) {
+  std::vector<Async<HeldBytes>> all;
+  for (std::uint64_t part = 0; part < 12; ++part) {
+    const ObjectRange wanted = range(part * 10'000, 5'000);
+    all.push_back(cache_.read(wanted, wanted, Urgency::kExpected));
+  }
+  all.push_back(reading(900'000, 5'000));
+  const std::vector<HeldBytes> read =
+      MUST(loop_->block_on(async::when_all(*loop_, std::move(all))));
+  EXPECT_EQ(read.back().bytes, content(900'000, 5'000));
+  EXPECT_EQ(read[11].bytes, content(110'000, 5'000));
+  EXPECT_EQ(store_.reads.at(PackCache::kRequestsMax), 900'000U);
+}
+
+TEST_F(PackCacheTest, SeveralReadersHaveMoreRequestsUnderWay) {
+  const auto read_some = [this](std::uint64_t first) {
+    std::vector<Async<HeldBytes>> all;
+    for (std::uint64_t part = first; part < first + 45; ++part) {
+      all.push_back(reading(part * 10'000, 5'000));
+    }
+    MUST(loop_->block_on(async::when_all(*loop_, std::move(all))));
+  };
+  cache_.set_readers(3);
+  read_some(0);
+  EXPECT_EQ(store_.most, 3 * PackCache::kRequestsMax);
+  cache_.set_readers(100);
+  read_some(50);
+  EXPECT_EQ(store_.most, PackCache::kRequestsOfAll);
 }
 
 TEST_F(PackCacheTest, ExpectsNoMoreThanHalfOfItself) {

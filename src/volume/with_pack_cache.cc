@@ -11,12 +11,14 @@ Async<void> warm(Snapshot& snapshot) {
 }
 
 Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
-                            DiskCache* disk, std::function<Async<void>(PackCache&)> work,
+                            PackPlaces places, std::function<Async<void>(PackCache&)> work,
                             async::StopToken stop) {
-  PackCache cache(
-      loop, volume.ranges(),
-      {.memory = volume.memory(), .disk = disk, .volume = volume_key_of(snapshot.manifest().uuid)},
-      stop);
+  PackCache cache(loop, volume.ranges(),
+                  {.memory = volume.memory(),
+                   .disk = places.disk,
+                   .volume = volume_key_of(snapshot.manifest().uuid),
+                   .server = places.server},
+                  stop);
   const Result<void> done = co_await work(cache);
   MUST(co_await cache.close());
   co_return done;

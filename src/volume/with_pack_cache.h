@@ -14,10 +14,15 @@ namespace runnel::volume {
 // Brings the top of a version's index, by one request, before anybody asks for it.
 Async<void> warm(Snapshot& snapshot);
 
-// Does the work with a cache of the volume's packs, in its memory and on `disk`, where there is
-// one. The cache is closed afterwards. `stop` ends what waits for it; the work ends by itself.
+// Where packs are looked for before the store is asked, as PackCache::Options has them.
+struct PackPlaces {
+  DiskCache* disk = nullptr;
+  PackServer* server = nullptr;
+};
+// Does the work with a cache of the volume's packs, in its memory and in these places. The cache is
+// closed afterwards. `stop` ends what waits for it; the work ends by itself.
 Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
-                            DiskCache* disk, std::function<Async<void>(PackCache&)> work,
+                            PackPlaces places, std::function<Async<void>(PackCache&)> work,
                             async::StopToken stop);
 
 }  // namespace runnel::volume

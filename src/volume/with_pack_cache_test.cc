@@ -36,7 +36,7 @@ class WithPackCacheTest : public ::testing::Test {
   }
   Result<void> use(CacheUser& user, const async::StopToken& stop) {
     return loop_->block_on(with_pack_cache(
-        *loop_, volume_, snapshot_, nullptr, [&user](PackCache& cache) { return user.use(cache); },
+        *loop_, volume_, snapshot_, {}, [&user](PackCache& cache) { return user.use(cache); },
         stop));
   }
   // An object of the volume, as packs are.

@@ -1,11 +1,11 @@
-#include "fuse/ask_warm_up.h"
+#include "volume_server/ask_warm_up.h"
 
 #include <fcntl.h>
 
 #include "async/socket.h"
 #include "base/check.h"
 
-namespace runnel::fuse {
+namespace runnel::volume_server {
 
 Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
                                                   const MountRequest& request,
@@ -27,4 +27,4 @@ Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
   return server_gone();
 }
 
-}  // namespace runnel::fuse
+}  // namespace runnel::volume_server

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "fuse/mount_request.h"
 #include "volume/warm_up.h"
+#include "volume_server/mount_request.h"
 
-namespace runnel::fuse {
+namespace runnel::volume_server {
 
 // Asks the process that serves all mounts of a home, at its socket, for a warm-up of the cache that
 // its mounts have, and waits for it. None when nobody serves there; kUnavailable when the server
@@ -15,4 +15,4 @@ Result<std::optional<volume::WarmUp>> ask_warm_up(const std::string& socket,
                                                   const MountRequest& request,
                                                   const volume::WarmUpProgress& progress);
 
-}  // namespace runnel::fuse
+}  // namespace runnel::volume_server

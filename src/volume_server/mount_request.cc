@@ -1,4 +1,4 @@
-#include "fuse/mount_request.h"
+#include "volume_server/mount_request.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ struct Fields<volume::SeenHead> {
 };
 
 template <>
-struct Fields<fuse::MountRequest> {
+struct Fields<volume_server::MountRequest> {
   static void visit(auto& visit, auto& request) {
     visit("branch", request.branch);
     visit("cache", request.cache);
@@ -40,6 +40,7 @@ struct Fields<fuse::MountRequest> {
     visit("hears_errors", request.hears_errors);
     visit("is_unmounted", request.is_unmounted);
     visit("log", request.log);
+    visit("reads_packs", request.reads_packs);
     visit("store", request.store, Required());
     visit("takes_over", request.takes_over);
     visit("term", request.term);
@@ -61,7 +62,7 @@ struct Fields<volume::WarmUp> {
 
 }  // namespace runnel::model
 
-namespace runnel::fuse {
+namespace runnel::volume_server {
 namespace {
 
 constexpr std::uint32_t kRequestBytesMax = 1 << 20;
@@ -206,13 +207,14 @@ Result<void> send_request(int socket, const MountRequest& request, const HandedM
 
 Error no_request() { return {Errc::kInvalid, "what was sent is no request for a mount"}; }
 
-// A mount has its folder and both descriptors, a warm-up none of them, and one that is no more has
-// its log alone.
+// A mount has its folder and both descriptors, what is no mount none of them, and one that is no
+// more has its log alone.
 bool is_whole(const HandedMount& mount) {
   const MountRequest& request = mount.request;
   const bool has_all = mount.connection.valid() && mount.first_message.valid();
   const bool has_none = !mount.connection.valid() && !mount.first_message.valid();
   if (request.warm_up) return has_none && !request.cache.empty();
+  if (request.reads_packs) return has_none && request.folder.empty();
   if (request.folder.empty()) return false;
   return request.is_unmounted ? has_none && !request.log.empty() : has_all;
 }
@@ -300,4 +302,15 @@ std::optional<MountNews> receive_news(int socket) {
   return std::nullopt;
 }
 
-}  // namespace runnel::fuse
+Async<MountNews> next_news(async::Stream& stream) {
+  std::string line;
+  while (line.size() < kLineBytesMax) {
+    std::array<char, 1> next{};
+    if (CO_TRY(co_await stream.read_some(next)) == 0) break;
+    if (next[0] == '\n') co_return news_of(line);
+    line += next[0];
+  }
+  co_return server_gone();
+}
+
+}  // namespace runnel::volume_server

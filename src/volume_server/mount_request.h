@@ -7,24 +7,28 @@
 
 #include "async/async.h"
 #include "async/event_loop.h"
+#include "async/stream.h"
 #include "async/unique_fd.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "volume/head_register.h"
 #include "volume/warm_up.h"
 
-namespace runnel::fuse {
+namespace runnel::volume_server {
 
-// What is asked of the process that serves all mounts of a home: by whoever holds a mount, to serve
-// it; or that what is below a path is brought into the cache that its mounts have.
+// What is asked of the process that serves the volumes of a home: by whoever holds a mount, to
+// serve it; that what is below a path is brought into the cache that its mounts have; or, by
+// whoever reads without a mount, parts of packs, which pack_service.h then gives over the same
+// connection.
 struct MountRequest {
   std::string volume;
   std::string version;  // A whole id, or what names one, as "latest", with `warm_up`.
   std::string store;    // Its URL.
-  std::string folder;   // Where it is mounted; empty with `warm_up`.
+  std::string folder;   // Where it is mounted; empty with the next two.
   std::string cache;    // A folder on the local disk; empty: none.
   std::int64_t cache_bytes = 0;
   std::optional<std::string> warm_up;  // The path.
+  bool reads_packs = false;
   // The volume's head as it was just read; none: it is read.
   std::optional<volume::SeenHead> head;
   bool takes_over = false;      // A process before this one has died.
@@ -37,9 +41,11 @@ struct MountRequest {
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   // What a server has to know: one of an earlier build passes over members that it does not know,
   // and refuses a request that would mean something else without them.
-  static constexpr std::int64_t kFormat = 3;
-  static constexpr std::int64_t kReadingFormat = 1;  // Without a log.
+  static constexpr std::int64_t kFormat = 4;
+  static constexpr std::int64_t kReadingFormat = 1;  // Of mounts without a log, and warm-ups.
   static constexpr std::int64_t kWritingFormat = 2;  // Without a branch.
+  static constexpr std::int64_t kBranchFormat = 3;
+  static constexpr std::int64_t kPacksFormat = 4;  // With `reads_packs`.
   std::int64_t format = kReadingFormat;
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };
@@ -84,5 +90,7 @@ void send_news(int socket, const MountNews& news);
 Async<void> deliver_news(async::EventLoop& loop, int socket, MountNews news, async::StopToken stop);
 // None at the end of the connection: then the server has died. Blocks for the rest of a line.
 std::optional<MountNews> receive_news(int socket);
+// The same without blocking; server_gone() at the end.
+Async<MountNews> next_news(async::Stream& stream);
 
-}  // namespace runnel::fuse
+}  // namespace runnel::volume_server

@@ -1,4 +1,4 @@
-#include "fuse/mount_request.h"
+#include "volume_server/mount_request.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace runnel::fuse {
+namespace runnel::volume_server {
 namespace {
 
 class MountRequestTest : public ::testing::Test {
@@ -100,6 +100,18 @@ TEST_F(MountRequestTest, OneForAWarmUpArrivesWithoutAny) {
   EXPECT_FALSE(got.connection.valid());
 }
 
+TEST_F(MountRequestTest, WhoReadsPacksHandsNothingOver) {
+  MountRequest request = mount().request;
+  request.folder.clear();
+  request.reads_packs = true;
+  MUST(send_alone(holder_.get(), request));
+  EXPECT_EQ(MUST(received()).request, request);
+  HandedMount with_descriptors = mount();
+  with_descriptors.request = request;
+  MUST(send_mount(holder_.get(), with_descriptors));
+  EXPECT_EQ(received().error().code, Errc::kInvalid);
+}
+
 TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
   send_text(
       R"({"cache":"/c","later":[1],"store":"file:///v","version":"1","volume":"data","warm_up":""})");
@@ -107,7 +119,7 @@ TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
 }
 
 TEST_F(MountRequestTest, OneOfALaterFormatIsRefusedAsSuch) {
-  send_text(R"({"format":4,"store":["of another kind"],"volume":"data"})");
+  send_text(R"({"format":5,"store":["of another kind"],"volume":"data"})");
   EXPECT_EQ(received().error().code, Errc::kUnsupported);
 }
 
@@ -201,4 +213,4 @@ TEST_F(MountRequestTest, NewsComeInLines) {
 }
 
 }  // namespace
-}  // namespace runnel::fuse
+}  // namespace runnel::volume_server

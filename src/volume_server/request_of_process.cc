@@ -1,17 +1,23 @@
-#include "cli/mount_request.h"
+#include "volume_server/request_of_process.h"
 
 #include <functional>
 
 #include "env/process.h"
 
-namespace runnel::cli {
+namespace runnel::volume_server {
 
 bool is_of_store(const std::string& variable) { return variable.starts_with(kStoreVariables); }
 
-fuse::MountRequest mount_request(const std::string& volume, const std::string& version,
-                                 const std::string& store,
-                                 const std::optional<volume::DiskCache::Options>& cache) {
-  fuse::MountRequest request;
+std::vector<std::string> store_variables() {
+  std::vector<std::string> variables = env::environment();
+  std::erase_if(variables, std::not_fn(is_of_store));
+  return variables;
+}
+
+MountRequest request_of_process(const std::string& volume, const std::string& version,
+                                const std::string& store,
+                                const std::optional<volume::DiskCache::Options>& cache) {
+  MountRequest request;
   request.volume = volume;
   request.version = version;
   request.store = store;
@@ -19,9 +25,8 @@ fuse::MountRequest mount_request(const std::string& volume, const std::string& v
     request.cache = cache->folder;
     request.cache_bytes = cache->bytes.count();
   }
-  request.environment = env::environment();
-  std::erase_if(request.environment, std::not_fn(is_of_store));
+  request.environment = store_variables();
   return request;
 }
 
-}  // namespace runnel::cli
+}  // namespace runnel::volume_server

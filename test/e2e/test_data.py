@@ -1,5 +1,7 @@
 """Volumes from Python and C, without a mount: what runnel.data and librunnel.so give, in threads, forks and workers."""
 
+import concurrent.futures
+import contextlib
 import errno
 import io
 import multiprocessing
@@ -8,6 +10,7 @@ import pathlib
 import pickle
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -16,8 +19,9 @@ import time
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, kill
 from s3_server import S3Server
+from store_proxy import StoreProxy
 from test_mount import Mounts, pytestmark as needs_fuse
 from test_volume import tree
 
@@ -30,9 +34,12 @@ FILES = 3_000
 
 
 @pytest.fixture(autouse=True)
-def home(runnel, monkeypatch):
+def home(runnel, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNNEL_HOME", str(runnel.home))
     yield
+    for pid in servers(runnel, tmp_path):  # Which waits two seconds for others to come.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     if "fsspec" in sys.modules:  # Another test's volume has the same name.
         import fsspec
         fsspec.filesystem("runnel").invalidate_cache()
@@ -50,6 +57,10 @@ def data(runnel, tmp_path):
     runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")
     runnel.run("volume", "put", source, "data")
     return source
+
+
+def servers(runnel, tmp_path):
+    return Mounts(runnel, tmp_path).processes("serve")
 
 
 def files_of(folder):
@@ -418,6 +429,122 @@ def test_a_cache_serves_without_the_packs(data, tmp_path):
     with Volume("data") as volume, pytest.raises(OSError) as lost:
         volume.load(names[0])
     assert lost.value.errno == errno.EIO
+
+
+# How many bytes of all files it has read.
+READ_ALL = """
+from runnel.data import Volume
+with Volume("data") as volume:
+    print(sum(len(volume.load(f"f/{number}")) for number in range(1_000)))
+"""
+
+
+def test_processes_that_read_the_same_fetch_it_once(runnel, tmp_path, monkeypatch):
+    server = S3Server(tmp_path).start()
+    proxy = StoreProxy(server.port)
+    try:
+        for name, value in (server.env | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}"}).items():
+            monkeypatch.setenv(name, value)
+            runnel.env[name] = value
+        files = {f"f/{number}": os.urandom(3000) for number in range(1_000)}
+        runnel.run("volume", "create", "data", "--store", "s3://bkt/prefix")
+        runnel.run("volume", "put", tree(tmp_path / "source", files), "data")
+        proxy.tell("zero")
+        readers = [subprocess.Popen([sys.executable, "-c", READ_ALL], stdout=subprocess.PIPE, text=True) for _ in range(8)]
+        assert [reader.communicate(timeout=120)[0] for reader in readers] == ["3000000\n"] * 8
+        packs = [visit for visit in proxy.visits() if visit[0] == "GET" and "/p/" in visit[1]]
+        assert len(packs) == 1, packs
+    finally:
+        proxy.stop()
+        server.stop()
+
+
+def test_a_server_that_dies_costs_who_reads_no_error(data, runnel, tmp_path):
+    """What it has not answered each fetches for itself; the next one is asked again."""
+    names = files_of(data)
+    with Volume("data") as volume:
+        def read(mine):
+            return [volume.load(name) == (data / name).read_bytes() for name in mine]
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            read_by = [pool.submit(read, names[part::4]) for part in range(4)]
+            for _ in range(3):
+                for pid in servers(runnel, tmp_path):
+                    kill(pid)
+                time.sleep(0.05)
+            assert all(all(each.result()) for each in read_by)
+    (runnel.home / "mounts.sock").unlink(missing_ok=True)  # Of the last one, which nobody may have followed.
+
+
+@pytest.mark.long
+def test_a_server_that_stands_still_is_not_waited_for(data, runnel, tmp_path):
+    with Volume("data") as volume:
+        (server,) = servers(runnel, tmp_path)
+        os.kill(server, signal.SIGSTOP)
+        try:
+            begin = time.monotonic()
+            assert volume.load("text") == (data / "text").read_bytes()
+            assert 5 < time.monotonic() - begin < 30
+            begin = time.monotonic()
+            for name in files_of(data)[:1000]:
+                assert volume.load(name) == (data / name).read_bytes()
+            assert time.monotonic() - begin < 8, "it is waited for once"
+        finally:
+            os.kill(server, signal.SIGKILL)
+            (runnel.home / "mounts.sock").unlink()  # The next server would replace it.
+
+
+def test_of_servers_that_are_started_at_once_one_stays(data, runnel, tmp_path):
+    started = [subprocess.Popen([runnel.binary, "volume", "serve"]) for _ in range(8)]
+    with Volume("data") as volume:
+        assert volume.load("text") == (data / "text").read_bytes()
+        (server,) = runnel.until(lambda: len(servers(runnel, tmp_path)) == 1 and servers(runnel, tmp_path))
+        assert sum(process.poll() is None for process in started) <= 1
+    os.kill(server, signal.SIGTERM)
+    assert [process.wait(timeout=20) for process in started] == [0] * 8
+
+
+def test_without_its_command_the_library_reads_by_itself(data, runnel, tmp_path):
+    alone = tmp_path / "librunnel.so"
+    shutil.copy(LIBRARY, alone)
+    code = ("import sys; from runnel.data import Volume; volume = Volume('data', cache=sys.argv[1], cache_size='256MiB'); "
+            "again = Volume('data', cache=sys.argv[1], cache_size='256MiB'); "
+            "print(volume.load('deep/er/file'), again.load('deep/er/file'))")
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "cache"], env=os.environ | {"RUNNEL_LIBRARY": str(alone)},
+                          capture_output=True, text=True)
+    assert done.stdout == "b'x' b'x'\n", done.stderr
+    assert servers(runnel, tmp_path) == []
+
+
+def test_a_server_that_a_task_has_started_is_no_part_of_it(data, runnel, tmp_path):
+    """It serves others, too: it outlives the task, and its memory does not count for it."""
+    runnel.file("import time\nfrom runnel.data import Volume\nvolume = Volume('data')\nprint(volume.load('deep/er/file'))\n"
+                "open('read', 'w').close()\ntime.sleep(60)\n", "reads.py")
+    job = runnel.up(f"name: reads\nresources: {{memory: 1GiB}}\nrun: {sys.executable} reads.py")
+    runnel.until(lambda: (runnel.work / "read").exists())
+    (server,) = servers(runnel, tmp_path)
+    assert "/runnel-" not in pathlib.Path(f"/proc/{server}/cgroup").read_text()
+    with Volume("data") as volume:
+        runnel.run("cancel", job)
+        assert runnel.wait(job)["status"] == "CANCELLED"
+        assert volume.load("text") == (data / "text").read_bytes()
+        assert servers(runnel, tmp_path) == [server]
+
+
+@needs_fuse[0]
+@needs_fuse[1]
+def test_mounts_and_processes_share_what_they_fetch(data, runnel, tmp_path):
+    mounts = Mounts(runnel, tmp_path)
+    try:
+        folder = mounts.make("data", "mnt", "--cache", tmp_path / "cache", "--cache-size", "256MiB")
+        for name in files_of(data):
+            assert (folder / name).read_bytes() == (data / name).read_bytes()
+        shutil.rmtree(tmp_path / "store/data/p")
+        with Volume("data", cache=tmp_path / "cache", cache_size="256MiB") as volume:
+            for name in files_of(data):
+                assert volume.load(name) == (data / name).read_bytes()
+    finally:
+        mounts.end()
 
 
 def put_file(volume, name, results):

@@ -1,0 +1,37 @@
+#include "library/server_place.h"
+
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "home/home.h"
+
+namespace runnel::library {
+namespace {
+
+TEST(CommandOf, IsBesideTheFolderOfTheLibrary) {
+  const env::testing::TemporaryDirectory folder;
+  for (const char* const name : {"lib", "bin"}) MUST(env::make_directories(folder.file(name)));
+  const std::string command = folder.file("bin/runnel");
+  EXPECT_FALSE(command_of(folder.file("lib/librunnel.so"))) << "there is none";
+  MUST(env::write_file_atomically(command, "#!/bin/sh\n"));
+  EXPECT_FALSE(command_of(folder.file("lib/librunnel.so"))) << "which nobody may run";
+  ASSERT_EQ(::chmod(command.c_str(), 0755), 0);
+  ASSERT_TRUE(command_of(folder.file("lib/librunnel.so")));
+  EXPECT_EQ(MUST(env::file_id(*command_of(folder.file("lib/librunnel.so")))),
+            MUST(env::file_id(command)));
+  EXPECT_FALSE(command_of(folder.file("lib/another.so"))) << "a program that has the code inside";
+  EXPECT_FALSE(command_of("librunnel.so")) << "which is in no folder";
+  MUST(env::remove_file(command));
+  EXPECT_FALSE(command_of(folder.file("lib/librunnel.so"))) << "it was removed";
+}
+
+TEST(ServerPlace, AProgramThatHasTheCodeInsideStartsNone) {
+  ASSERT_TRUE(home::find_home("").ok());
+  EXPECT_FALSE(server_place());
+}
+
+}  // namespace
+}  // namespace runnel::library
