@@ -135,33 +135,33 @@ struct Arguments {
   std::string node;                    // preempt
   std::string notice = "30s";
   std::string away = "60s";
-  bool repair = false;               // fsck, volume fsck --repair
-  bool adopt = false;                // home --adopt
-  bool processes = false;            // devices --processes
-  std::string level = "info";        // home logs --level
-  std::string verify;                // simulate --verify HOME
-  std::int64_t schedules = 1'000;    // simulate
-  std::optional<std::int64_t> seed;  // simulate --seed
-  std::string shell = "bash";        // completion
-  std::string volume;                // volume: NAME[@VERSION][:/PATH]
-  std::string source;                // volume put, get, cp and others
-  std::string target;                // volume put, get, cp and others
-  std::optional<std::string> store;  // volume --store
-  bool mirror = false;               // volume put|import --mirror
-  bool link = false;                 // volume import --link
-  std::string pack_size = "32MiB";   // volume put --pack-size
-  bool remove = false;               // volume tag, sync --delete
-  bool force = false;                // volume tag --force
-  std::optional<std::string> keep;   // volume gc --keep
-  std::optional<std::string> cache;  // volume mount, warmup: --cache
-  std::string cache_size = "10GiB";  // the same: --cache-size
-  std::vector<std::string> targets;  // volume rm, umount, branches --remove, merge
-  bool lazy = false;                 // volume umount --lazy
-  std::string mount_mode = "ro";     // volume mount --mode
-  std::string branch;                // volume mount --branch
-  std::int64_t term = 0;             // volume mount --term
-  std::string while_used;            // volume mount --while-used
-  bool looked_up = false;            // volume mount --looked-up
+  bool repair = false;                    // fsck, volume fsck --repair
+  bool adopt = false;                     // home --adopt
+  bool processes = false;                 // devices --processes
+  std::string level = "info";             // home logs --level
+  std::string verify;                     // simulate --verify HOME
+  std::int64_t schedules = 1'000;         // simulate
+  std::optional<std::int64_t> seed;       // simulate --seed
+  std::string shell = "bash";             // completion
+  std::string volume;                     // volume: NAME[@VERSION][:/PATH]
+  std::string source;                     // volume put, get, cp and others
+  std::string target;                     // volume put, get, cp and others
+  std::optional<std::string> store;       // volume --store
+  bool mirror = false;                    // volume put|import --mirror
+  bool link = false;                      // volume import --link
+  std::string pack_size = "32MiB";        // volume put --pack-size
+  bool remove = false;                    // volume tag, sync --delete
+  bool force = false;                     // volume tag --force
+  std::optional<std::string> keep;        // volume gc --keep
+  std::optional<std::string> cache;       // volume mount, warmup: --cache
+  std::optional<std::string> cache_size;  // the same: --cache-size
+  std::vector<std::string> targets;       // volume rm, umount, branches --remove, merge
+  bool lazy = false;                      // volume umount --lazy
+  std::string mount_mode = "ro";          // volume mount --mode
+  std::string branch;                     // volume mount --branch
+  std::int64_t term = 0;                  // volume mount --term
+  std::string while_used;                 // volume mount --while-used
+  bool looked_up = false;                 // volume mount --looked-up
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

@@ -137,7 +137,7 @@ void add_volume_tag(CLI::App& app, Arguments& arguments) {
 void add_cache(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--cache", arguments.cache,
                 "a folder on a local disk for what was fetched; it is there after a restart, too");
-  app.add_option("--cache-size", arguments.cache_size, "what it may take")->capture_default_str();
+  app.add_option("--cache-size", arguments.cache_size, "what it may take (default: 10GiB)");
 }
 
 void add_volume_warmup(CLI::App& app, Arguments& arguments) {

@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -37,11 +38,23 @@ Result<std::optional<env::FileLock>> become_the_server(const home::Home& home) {
   return std::optional<env::FileLock>();
 }
 
+// It serves others than who has started it: what that one has limited itself to is lifted as far as
+// it may be.
+void lift_limits() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(resource, &limit);
+  }
+}
+
 }  // namespace
 
 Result<int> serve_volumes(const home::Home& home) {
   if (says_to_mount_log(home)) date_lines();
   runner::leave_memory_group();
+  lift_limits();
   const std::optional<env::FileLock> lock = TRY(become_the_server(home));
   if (!lock) return 0;
   const auto loop = TRY(async::EventLoop::create());
@@ -55,9 +68,11 @@ Result<int> serve_volumes(const home::Home& home) {
     given_up.start(kServerEndsWithin, [] { ::_exit(0); });
   }));
   const Result<void> served = loop->block_on(server.run(stop.token()));
+  if (served.ok()) return 0;
   // One of an earlier build, which holds no lock.
-  if (!served.ok() && served.error().code != Errc::kConflict) return served.error();
-  return 0;
+  const bool has_another =
+      served.error().code == Errc::kConflict && async::connect_unix(home.mounts_socket()).ok();
+  return has_another ? Result<int>(0) : served.error();
 }
 
 }  // namespace runnel::cli

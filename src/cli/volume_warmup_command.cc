@@ -51,9 +51,7 @@ Result<volume::WarmUp> warm_up(const Arguments& arguments, const home::Home& hom
                                const volume::WarmUpProgress& progress) {
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Result<volume::WarmUp> done = warm_up_here(*client, target, options, progress);
-  const bool is_taken =
-      !done.ok() && done.error().code == Errc::kConflict && done.error().field == "cache";
-  if (!is_taken) return done;
+  if (done.ok() || !volume::is_taken_cache(done.error())) return done;
   const object::StoreUrl store = TRY(home::place_of_volume(home, target.name, arguments.store));
   volume_server::MountRequest request = volume_server::request_of_process(
       target.name, target.version_or_latest(), store.to_string(), options);

@@ -197,8 +197,7 @@ Async<void> MountServer::serve_packs(int connection, MountRequest request, volum
   async::UniqueFd own(::fcntl(connection, F_DUPFD_CLOEXEC, 0));
   if (!own.valid()) co_return errno_error("copy a descriptor", errno);
   Result<volume::PackCache*> held = co_await resources_.hold_packs(request, uuid, volume.ranges());
-  const bool is_taken = !held.ok() && held.error().code == Errc::kConflict;
-  if (is_taken && !request.cache.empty()) {  // The cache, by a process that reads by itself.
+  if (!held.ok() && volume::is_taken_cache(held.error())) {  // By one that reads by itself.
     request.cache.clear();
     held = co_await resources_.hold_packs(request, uuid, volume.ranges());
   }

@@ -60,7 +60,7 @@ void resolve(Reference& reference, Volume& volume, const Snapshot& snapshot) {
   if (place.ok() && !reference.version.empty()) reference.manifest = place->key;
 }
 
-volume_server::MountRequest packs_of(const Opening& opening, Volume& volume) {
+volume_server::MountRequest packs_of(const Opening& opening) {
   volume_server::MountRequest request;
   request.volume = opening.reference.volume;
   request.version = opening.reference.version;
@@ -71,7 +71,6 @@ volume_server::MountRequest packs_of(const Opening& opening, Volume& volume) {
   }
   request.reads_packs = true;
   request.format = volume_server::MountRequest::kPacksFormat;
-  request.head = volume.seen_head();
   request.environment = opening.store_variables;
   return request;
 }
@@ -81,7 +80,7 @@ Async<std::unique_ptr<volume::DiskCache>> open_free_cache(async::EventLoop& loop
                                                           volume::DiskCache::Options options) {
   Result<std::unique_ptr<volume::DiskCache>> opened =
       co_await volume::DiskCache::open(loop, std::move(options));
-  const bool is_taken = !opened.ok() && opened.error().code == Errc::kConflict;
+  const bool is_taken = !opened.ok() && volume::is_taken_cache(opened.error());
   if (is_taken) co_return std::unique_ptr<volume::DiskCache>();
   co_return std::move(opened);
 }
@@ -161,7 +160,7 @@ Async<void> OpenVersion::serve_snapshot(async::EventLoop& loop, Volume& volume, 
   if (has_files) CO_TRY(co_await volume::warm(snapshot));
   resolve(opening_.reference, volume, snapshot);
   if (!opening_.server) co_return co_await serve_packs(loop, volume, snapshot, nullptr, stop);
-  volume_server::PackClient server(loop, *opening_.server, packs_of(opening_, volume));
+  volume_server::PackClient server(loop, *opening_.server, packs_of(opening_));
   const Result<void> served = co_await serve_packs(loop, volume, snapshot, &server, stop);
   MUST(co_await server.close());
   co_return served;

@@ -117,7 +117,7 @@ TEST_F(OpenVersionTest, AsksTheServerForItsPacksAndGoesOnWithoutIt) {
   EXPECT_EQ(asked.version, version);
   EXPECT_EQ(asked.store, stored_.url());
   EXPECT_EQ(asked.cache, served.cache->folder);
-  EXPECT_TRUE(asked.head) << "so that the server needs no request for it";
+  EXPECT_FALSE(asked.head) << "by whose keys it is read, these get what the server has";
 }
 
 // As one of an earlier build, which does not know what it is asked for.

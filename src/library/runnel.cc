@@ -69,6 +69,12 @@ std::optional<std::string> given(const char* text) {
 }
 
 Result<std::optional<volume::DiskCache::Options>> cache_of(const char* folder, const char* size) {
+  if (folder == nullptr && size != nullptr) {
+    return Error(Errc::kInvalid, "a size is given of a cache, and no cache")
+        .with_field("cache_size")
+        .with_value(size)
+        .with_hint("name its folder: cache=");
+  }
   if (folder == nullptr) return std::optional<volume::DiskCache::Options>();
   const Result<Bytes> bytes = parse_bytes(size == nullptr ? kCacheSize : size);
   if (!bytes.ok()) return Error(bytes.error()).with_field("cache_size");

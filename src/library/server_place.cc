@@ -1,10 +1,13 @@
 #include "library/server_place.h"
 
-#include <dlfcn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
+
+#include "env/files.h"
 #include "home/home.h"
-#include "home/paths.h"
 #include "home/server_of_volumes.h"
 
 namespace runnel::library {
@@ -12,12 +15,22 @@ namespace {
 
 constexpr std::string_view kFileName = "/librunnel.so";
 
-// The file that this code was loaded from.
+// The file that this code was loaded from, wherever this process stands by now.
 std::string own_file() {
   static const char kHere = 0;
-  Dl_info found{};
-  const bool is_found = ::dladdr(&kHere, &found) != 0;
-  return is_found && found.dli_fname != nullptr ? found.dli_fname : "";
+  const Result<std::string> maps = env::read_file("/proc/self/maps");
+  return maps.ok() ? mapped_file(*maps, reinterpret_cast<std::uintptr_t>(&kHere)) : "";
+}
+
+// Limits of a process that it cannot lift, and which a server that it starts would have for all.
+bool is_limited() {
+  constexpr rlim_t kFilesLeast = 1'024;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_max != RLIM_INFINITY) return true;
+  }
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max < kFilesLeast;
 }
 
 }  // namespace
@@ -30,11 +43,28 @@ std::optional<std::string> command_of(const std::string& library) {
   return command;
 }
 
+std::string mapped_file(std::string_view maps, std::uintptr_t address) {
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    const char* const last = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), last, begin, 16);
+    if (first.ptr == last || *first.ptr != '-') continue;
+    std::from_chars(first.ptr + 1, last, end, 16);
+    const std::size_t path = line.find('/');
+    const bool is_there = begin <= address && address < end && path != std::string_view::npos;
+    if (is_there) return std::string(line.substr(path));
+  }
+  return "";
+}
+
 std::optional<volume_server::ServerPlace> server_place() {
-  const Result<std::string> library = home::absolute_path(own_file());
-  std::optional<std::string> command = library.ok() ? command_of(*library) : std::nullopt;
+  std::optional<std::string> command = command_of(own_file());
   const Result<home::Home> home = home::find_home("");
-  if (!command || !home.ok() || !home::may_have_server(*home)) return std::nullopt;
+  const bool may_start = command && home.ok() && home::may_have_server(*home) && !is_limited();
+  if (!may_start) return std::nullopt;
   return volume_server::ServerPlace{home->mounts_socket(),
                                     home::server_of_volumes(*home, *std::move(command))};
 }

@@ -28,6 +28,19 @@ TEST(CommandOf, IsBesideTheFolderOfTheLibrary) {
   EXPECT_FALSE(command_of(folder.file("lib/librunnel.so"))) << "it was removed";
 }
 
+TEST(MappedFile, IsTheOneAtTheAddress) {
+  const std::string maps =
+      "55d0c0000000-55d0c0001000 r--p 00000000 fd:00 131 /usr/bin/python3.11\n"
+      "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+      "7f0000100000-7f0000200000 r-xp 00001000 fd:00 777   /opt/a b/lib/librunnel.so\n"
+      "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n";
+  EXPECT_EQ(mapped_file(maps, 0x7f0000100000), "/opt/a b/lib/librunnel.so");
+  EXPECT_EQ(mapped_file(maps, 0x7f00001fffff), "/opt/a b/lib/librunnel.so");
+  EXPECT_EQ(mapped_file(maps, 0x7f0000200000), "");
+  EXPECT_EQ(mapped_file(maps, 0x7f0000000010), "") << "memory of no file";
+  EXPECT_EQ(mapped_file("", 1), "");
+}
+
 TEST(ServerPlace, AProgramThatHasTheCodeInsideStartsNone) {
   ASSERT_TRUE(home::find_home("").ok());
   EXPECT_FALSE(server_place());

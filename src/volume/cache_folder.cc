@@ -1,9 +1,14 @@
 #include "volume/cache_folder.h"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
+#include "env/file_system.h"
 #include "env/files.h"
 #include "volume/cache_map.h"
 
@@ -57,13 +62,36 @@ Result<void> check_format(const std::string& folder) {
 
 Result<std::uint32_t> segments_of(const std::string& folder, Bytes bytes) {
   const auto count = static_cast<std::uint64_t>(bytes.count()) / CacheMap::kSegmentBytes;
-  if (count >= kSegmentsMin) return static_cast<std::uint32_t>(count);
+  if (count >= kSegmentsMin) {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
+  }
   const Bytes least = Bytes::count(kSegmentsMin * CacheMap::kSegmentBytes);
   return Error(Errc::kInvalid,
                "a cache of " + human(bytes) + " is too small: it takes at least " + human(least))
       .with_field("cache-size")
       .with_value(folder)
       .with_hint("--cache-size " + std::to_string(least.count() >> 20) + "MiB");
+}
+
+// In a mount of ours each read of the cache could wait for the cache; so could whoever looks, so
+// that the folder is not touched.
+Result<void> refuse_mounts(const std::string& folder) {
+  const std::string mounts = TRY(env::read_file("/proc/self/mountinfo"));
+  if (env::file_system_in(mounts, folder).name != "fuse.runnel") return {};
+  return Error(Errc::kInvalid, "the cache " + folder + " lies in a mounted volume")
+      .with_field("cache")
+      .with_value(folder)
+      .with_hint("use a folder on a local disk");
+}
+
+// No more than the disk could have, which what is kept in memory of a cache goes by.
+std::uint32_t at_most_disk(const std::string& folder, std::uint32_t segments) {
+  std::error_code code;
+  const std::uintmax_t disk = std::filesystem::space(folder, code).capacity;
+  if (code) return segments;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uintmax_t>(disk / CacheMap::kSegmentBytes, kSegmentsMin, segments));
 }
 
 }  // namespace
@@ -73,6 +101,7 @@ CacheFolder::CacheFolder(std::string folder, env::FileLock lock, std::size_t seg
 
 Result<std::unique_ptr<CacheFolder>> CacheFolder::open(const std::string& folder, Bytes bytes) {
   const std::uint32_t segments = TRY(segments_of(folder, bytes));
+  TRY(refuse_mounts(folder));
   TRY(env::make_directories(folder, env::Access::kOwner));
   Result<env::FileLock> lock = env::FileLock::acquire(folder + "/lock");
   if (!lock.ok() && lock.error().code == Errc::kConflict) {
@@ -82,7 +111,8 @@ Result<std::unique_ptr<CacheFolder>> CacheFolder::open(const std::string& folder
         .with_hint("use another folder with --cache");
   }
   env::FileLock held = TRY(std::move(lock));
-  auto made = std::unique_ptr<CacheFolder>(new CacheFolder(folder, std::move(held), segments));
+  auto made = std::unique_ptr<CacheFolder>(
+      new CacheFolder(folder, std::move(held), at_most_disk(folder, segments)));
   TRY(check_format(folder));
   TRY(made->open_segments());
   return made;

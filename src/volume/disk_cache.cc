@@ -6,6 +6,10 @@
 
 namespace runnel::volume {
 
+bool is_taken_cache(const Error& error) {
+  return error.code == Errc::kConflict && error.field == "cache";
+}
+
 DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFiles> files)
     : segments_(std::move(files)),
       map_(segments_.segments()),

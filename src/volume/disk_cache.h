@@ -19,6 +19,9 @@
 
 namespace runnel::volume {
 
+// Whether a cache could not be opened since another process has its folder.
+bool is_taken_cache(const Error& error);
+
 // A cache of ranges of packs on the local disk, for all volumes that a process reads.
 //
 // Contract: what is found was put under that volume and range, or something else where the disk has

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "async/either_stop.h"
 #include "base/check.h"
 #include "env/aligned_bytes.h"
 
@@ -34,7 +35,8 @@ PackCache::PackCache(async::EventLoop& loop, RangeReader ranges, Options options
       ended_(loop),
       ranges_(options_.memory->packs) {}
 
-Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with, Urgency urgency) {
+Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with, Urgency urgency,
+                                 async::StopToken stop) {
   if (const auto here = ranges_.find(wanted)) co_return *here;
   RequestPtr request = on_its_way(wanted);
   if (request == nullptr) {
@@ -44,14 +46,15 @@ Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with, Urgency u
   }
   if (urgency == Urgency::kWaitedFor) prefer(request);
   begin_some();
-  while (!request->ended) CO_TRY(co_await ended_.wait(stop_.token()));
+  const async::EitherStop until(stop_.token(), stop);
+  while (!request->ended) CO_TRY(co_await ended_.wait(until.token()));
   if (!request->error) {
     co_return request->bytes.part(wanted.offset - request->range.offset, wanted.length);
   }
   // A pack that is cut short may still have these.
   const bool is_cut = request->error->code == Errc::kCorrupt && !wanted.linked;
   if (!is_cut || request->range == wanted) co_return *request->error;
-  co_return co_await fetch(wanted, {});
+  co_return co_await fetch(wanted, {}, until.token());
 }
 
 bool PackCache::is_near(const ObjectRange& wanted) const {
@@ -93,9 +96,10 @@ void PackCache::distrust(const ObjectRange& range) {
   if (const auto slot = options_.disk->find(options_.volume, range)) options_.disk->drop(*slot);
 }
 
-Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
+Async<HeldBytes> PackCache::read_anew(ObjectRange range, async::StopToken stop) {
   distrust(range);
-  HeldBytes bytes = CO_TRY(co_await fetch(range, {.freshness = Freshness::kAnew}));
+  const async::EitherStop until(stop_.token(), stop);
+  HeldBytes bytes = CO_TRY(co_await fetch(range, {.freshness = Freshness::kAnew}, until.token()));
   keep(range, bytes);
   co_return bytes;
 }
@@ -188,12 +192,12 @@ Async<HeldBytes> PackCache::bytes_of(RequestPtr request) {
   }
   const bool is_waited_for = request->file == kSomebodyWaits;
   const Urgency urgency = is_waited_for ? Urgency::kWaitedFor : Urgency::kExpected;
-  co_return co_await fetch(request->range, {.urgency = urgency});
+  co_return co_await fetch(request->range, {.urgency = urgency}, stop_.token());
 }
 
-Async<HeldBytes> PackCache::fetch(ObjectRange range, PackServer::Wish wish) {
+Async<HeldBytes> PackCache::fetch(ObjectRange range, PackServer::Wish wish, async::StopToken stop) {
   const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
-  CO_TRY(co_await fetch_into(range, bytes->span(), wish));
+  CO_TRY(co_await fetch_into(range, bytes->span(), wish, std::move(stop)));
   ++counts_.fetches;
   counts_.bytes += static_cast<std::int64_t>(range.length);
   if (goes_to_disk(range)) options_.disk->keep(options_.volume, range, bytes);
@@ -201,12 +205,13 @@ Async<HeldBytes> PackCache::fetch(ObjectRange range, PackServer::Wish wish) {
 }
 
 // Keys of linked objects are the reader's own business.
-Async<void> PackCache::fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish) {
+Async<void> PackCache::fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish,
+                                  async::StopToken stop) {
   const bool is_asked = options_.server != nullptr && !range.linked;
   const bool is_fetched =
-      is_asked && CO_TRY(co_await options_.server->read(range, into, wish, stop_.token()));
+      is_asked && CO_TRY(co_await options_.server->read(range, into, wish, stop));
   if (is_fetched) co_return {};
-  co_return co_await reader_.read(range, into, stop_.token());
+  co_return co_await reader_.read(range, into, std::move(stop));
 }
 
 }  // namespace runnel::volume

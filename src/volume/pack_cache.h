@@ -58,8 +58,9 @@ class PackCache {
             const async::StopToken& stop);
 
   // The bytes of `wanted`; when they are nowhere here, all of `with` is fetched, which has them.
-  Async<HeldBytes> read(ObjectRange wanted, ObjectRange with,
-                        Urgency urgency = Urgency::kWaitedFor);
+  // Who stops waiting, by `stop`, leaves it to others.
+  Async<HeldBytes> read(ObjectRange wanted, ObjectRange with, Urgency urgency = Urgency::kWaitedFor,
+                        async::StopToken stop = {});
   // Whether they are in memory, on their way, or on the disk.
   bool has(const ObjectRange& wanted) const;
   // Whether they are in memory or on their way.
@@ -69,7 +70,7 @@ class PackCache {
   // What the file's reader expects and what is not on its way yet is not brought.
   void forget(Inode file);
   // What is here of it, or on its way, is wrong: the store is asked.
-  Async<HeldBytes> read_anew(ObjectRange range);
+  Async<HeldBytes> read_anew(ObjectRange range, async::StopToken stop = {});
   // So many processes and mounts read by it, one unless it is said.
   void set_readers(int count);
   Async<void> close();
@@ -105,8 +106,9 @@ class PackCache {
   void begin_some();
   Async<void> bring(RequestPtr request);
   Async<HeldBytes> bytes_of(RequestPtr request);
-  Async<HeldBytes> fetch(ObjectRange range, PackServer::Wish wish);
-  Async<void> fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish);
+  Async<HeldBytes> fetch(ObjectRange range, PackServer::Wish wish, async::StopToken stop);
+  Async<void> fetch_into(ObjectRange range, std::span<char> into, PackServer::Wish wish,
+                         async::StopToken stop);
 
   async::EventLoop& loop_;
   const RangeReader reader_;

@@ -109,9 +109,19 @@ class WarmingUp {
     co_return {};
   }
 
+  // What readers have brought is there in ranges of theirs.
   Async<void> bring_batch() {
     batch_bytes_ = 0;
-    for (const Fetch& fetch : plan_fetches(std::exchange(batch_, {}), kWarmedRange)) {
+    std::vector<Extent> missing;
+    for (Extent& extent : std::exchange(batch_, {})) {
+      const ObjectRange range{extent.pack, extent.offset, extent.stored};
+      if (cache_.has(key_, range)) {
+        CO_TRY(want(range));
+      } else {
+        missing.push_back(std::move(extent));
+      }
+    }
+    for (const Fetch& fetch : plan_fetches(std::move(missing), kWarmedRange)) {
       CO_TRY(want(fetch.range));
     }
     co_return co_await bring_missing();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/aligned_bytes.h"
 #include "env/testing/temporary_directory.h"
 #include "volume/fetch_plan.h"
 #include "volume/testing/memory_volume.h"
@@ -66,6 +67,31 @@ TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
   EXPECT_EQ(error.field, "cache-size");
   EXPECT_EQ(warm_up("few", Bytes::mebi(256)).files, 1'700);
   EXPECT_EQ(warm_up("few", Bytes::mebi(256)).fetched, 0);
+}
+
+TEST_F(WarmUpTest, WhatReadersHaveBroughtInOtherRangesIsNotFetchedAgain) {
+  data_.put({{"long", testing::noise(20 << 20, 1)}});
+  const auto cache = data_.run(DiskCache::open(*data_.loop(), {folder_, Bytes::mebi(256)}));
+  Snapshot snapshot = data_.run(data_.volume().snapshot("latest"));
+  const Snapshot::Found found = data_.run(snapshot.at("long"));
+  const VolumeKey key = volume_key_of(snapshot.manifest().uuid);
+  std::int64_t missing = 0;
+  for (const Extent& extent : data_.run(snapshot.extents(found.inode, found.node))) {
+    const ObjectRange range{extent.pack, extent.offset, extent.stored};
+    const bool is_first = range.offset < 1 << 20;
+    if (is_first) missing += static_cast<std::int64_t>(range.length);
+    if (is_first) continue;
+    const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
+    data_.run(data_.volume().ranges().read(range, bytes->span(), {}));
+    EXPECT_TRUE(cache->keep(key, range, bytes, DiskCache::Waits::kYes));
+  }
+  data_.run(cache->settle());
+  ASSERT_GT(missing, 0);
+  const WarmUp done = data_.run(
+      runnel::volume::warm_up(*data_.loop(), data_.volume(), "latest", "", *cache, {}, {}));
+  data_.run(cache->close());
+  EXPECT_EQ(done.fetched, missing);
+  EXPECT_EQ(warm_up("", Bytes::mebi(256)).fetched, 0);
 }
 
 TEST_F(WarmUpTest, CountsWhatFilesShareOnce) {

@@ -214,7 +214,7 @@ bool is_whole(const HandedMount& mount) {
   const bool has_all = mount.connection.valid() && mount.first_message.valid();
   const bool has_none = !mount.connection.valid() && !mount.first_message.valid();
   if (request.warm_up) return has_none && !request.cache.empty();
-  if (request.reads_packs) return has_none && request.folder.empty();
+  if (request.reads_packs) return has_none && request.folder.empty() && !request.head;
   if (request.folder.empty()) return false;
   return request.is_unmounted ? has_none && !request.log.empty() : has_all;
 }

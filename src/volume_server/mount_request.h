@@ -28,7 +28,7 @@ struct MountRequest {
   std::string cache;    // A folder on the local disk; empty: none.
   std::int64_t cache_bytes = 0;
   std::optional<std::string> warm_up;  // The path.
-  bool reads_packs = false;
+  bool reads_packs = false;            // Without `head`: the store is shown the keys.
   // The volume's head as it was just read; none: it is read.
   std::optional<volume::SeenHead> head;
   bool takes_over = false;      // A process before this one has died.

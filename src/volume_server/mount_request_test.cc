@@ -105,6 +105,9 @@ TEST_F(MountRequestTest, WhoReadsPacksHandsNothingOver) {
   request.folder.clear();
   request.reads_packs = true;
   MUST(send_alone(holder_.get(), request));
+  EXPECT_EQ(received().error().code, Errc::kInvalid) << "its keys are shown to nobody";
+  request.head.reset();
+  MUST(send_alone(holder_.get(), request));
   EXPECT_EQ(MUST(received()).request, request);
   HandedMount with_descriptors = mount();
   with_descriptors.request = request;

@@ -104,9 +104,12 @@ Async<async::UniqueFd> PackClient::connect_socket(async::StopToken stop) {
 // By a thread that may stay behind: whoever forks beside it, as any thread of this process may,
 // holds up whoever waits for the start.
 Result<void> PackClient::start_server() {
-  const auto start = [place = place_] {
+  // A home that was removed since stays so.
+  const bool may_make_home = std::exchange(is_first_start_, false);
+  const auto start = [place = place_, may_make_home] {
+    const std::string home = env::parent_of(place.socket);
     const bool is_there =
-        env::make_directories(env::parent_of(place.socket), env::Access::kOwner).ok();
+        may_make_home ? env::make_directories(home, env::Access::kOwner).ok() : env::exists(home);
     if (is_there) (void)env::spawn_detached(place.process);
   };
   starting_.push_back(TRY(async::AbandonableCall::start(loop_, "runnel-start", start, [] {})));

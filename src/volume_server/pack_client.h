@@ -97,6 +97,7 @@ class PackClient : public volume::PackServer {
   const MountRequest request_;
   ConnectionPtr connection_;  // None: nobody is asked at the moment.
   bool is_connecting_ = false;
+  bool is_first_start_ = true;
   async::Timer pause_;  // Until it has ended nobody is looked for.
   Duration pause_length_ = kPauseMin;
   std::uint64_t next_number_ = 1;

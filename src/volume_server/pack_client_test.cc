@@ -84,6 +84,7 @@ class Server {
   }
 
   int connections = 0;
+  int ended = 0;
   std::string refusal;  // What is said instead of serving; empty: it serves.
 
  private:
@@ -102,7 +103,9 @@ class Server {
     send_news(connection.get(), {kind, refusal});
     if (!refusal.empty()) co_return {};
     PackService service(loop_, std::move(connection), packs_);
-    co_return co_await service.serve(serving_.token());
+    const Result<void> served = co_await service.serve(serving_.token());
+    ++ended;
+    co_return served;
   }
 
   async::EventLoop& loop_;
@@ -266,6 +269,18 @@ TEST_F(PackClientTest, WhoIsStoppedLeavesAStoreThatIsAway) {
   MUST(loop_->block_on(asking.close()));
   store_.set_away(false);
   EXPECT_EQ(read(*second_, 0, 100), pack_.substr(0, 100));
+}
+
+TEST_F(PackClientTest, WhatNobodyWaitsForAnyMoreHoldsUpNoEnd) {
+  store_.set_away(true);
+  std::string bytes(1'000, '\0');
+  async::StopSource stop;
+  async::Gate asking(*loop_);
+  MUST(loop_->spawn(asking, expect_cancelled(*first_, bytes, stop.token())));
+  MUST(loop_->block_on(store_.until_asked(1)));
+  stop.stop();
+  MUST(loop_->block_on(asking.close()));
+  until([this] { return server_->ended == 1; });
 }
 
 TEST_F(PackClientTest, WhereNobodyServesOneIsStartedOnceInAWhile) {

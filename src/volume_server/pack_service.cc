@@ -81,9 +81,9 @@ Async<void> PackService::prepare(PackQuestion question) {
   const volume::ObjectRange range = range_of(question);
   const auto urgency =
       question.is_expected != 0 ? volume::Urgency::kExpected : volume::Urgency::kWaitedFor;
-  Result<volume::HeldBytes> bytes = question.is_anew != 0
-                                        ? co_await packs_.read_anew(range)
-                                        : co_await packs_.read(range, range, urgency);
+  Result<volume::HeldBytes> bytes =
+      question.is_anew != 0 ? co_await packs_.read_anew(range, preparing_.token())
+                            : co_await packs_.read(range, range, urgency, preparing_.token());
   answers_.push_back({question, std::move(bytes)});
   changed_.notify_all();
   co_return {};

@@ -1,10 +1,10 @@
 #include "writing/leased_publishing.h"
 
+#include "async/either_stop.h"
 #include "async/event.h"
 #include "base/check.h"
 #include "volume/kept_session.h"
 #include "volume/lease.h"
-#include "writing/either_stop.h"
 #include "writing/refusal.h"
 
 namespace runnel::writing {
@@ -114,14 +114,14 @@ Async<void> LeasedPublishing::publish_in_sessions(async::StopToken stop) {
   publishing_.end();
   if (volume_.has_session()) (void)co_await volume_.end_session();
   async::Notifier never(loop_);
-  const EitherStop until(stop, finish_.token());
+  const async::EitherStop until(stop, finish_.token());
   const Result<void> waited = co_await never.wait(until.token());
   CO_TRY(stop.check());
   co_return {};
 }
 
 Async<void> LeasedPublishing::publish_in_session(async::StopToken stop) {
-  const EitherStop until(stop, finish_.token());
+  const async::EitherStop until(stop, finish_.token());
   const Result<void> done = co_await publishing_.run(until.token());
   CO_TRY(stop.check());
   if (!finish_.token().stopped()) co_return done;

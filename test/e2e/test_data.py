@@ -504,6 +504,30 @@ def test_of_servers_that_are_started_at_once_one_stays(data, runnel, tmp_path):
     assert [process.wait(timeout=20) for process in started] == [0] * 8
 
 
+def test_a_cache_that_cannot_be_is_refused_and_a_huge_one_costs_nothing(data, runnel, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OSError, match="File exists"):
+        Volume("data", cache=tmp_path / "file")
+    with Volume("data", cache=tmp_path / "cache", cache_size="100PiB") as volume:
+        assert volume.load("text") == (data / "text").read_bytes()
+        (server,) = servers(runnel, tmp_path)
+        status = pathlib.Path(f"/proc/{server}/status").read_text()
+    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000, "kB"
+
+
+def test_the_server_is_started_where_the_library_was_loaded_from(data, runnel, tmp_path):
+    """Not where a relative path leads by now."""
+    evil = tree(tmp_path / "elsewhere", {"lib/librunnel.so": b"", "bin/runnel": b"#!/bin/sh\ntouch ran\n"})
+    (evil / "bin/runnel").chmod(0o755)
+    code = (f"import os, runnel.data; runnel.data._library(); os.chdir({str(evil)!r}); "
+            "print(runnel.data.Volume('data').load('deep/er/file'))")
+    folder = LIBRARY.resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True,
+                          env=os.environ | {"RUNNEL_LIBRARY": "lib/librunnel.so"})
+    assert done.stdout == "b'x'\n", done.stderr
+    assert len(servers(runnel, tmp_path)) == 1 and not (evil / "ran").exists()
+
+
 def test_without_its_command_the_library_reads_by_itself(data, runnel, tmp_path):
     alone = tmp_path / "librunnel.so"
     shutil.copy(LIBRARY, alone)

@@ -446,6 +446,19 @@ def test_a_dead_mount_behind_links_is_made_anew_and_unmounted(runnel, data, moun
     (runnel.home / "mounts.sock").unlink()  # A killed server's, which the next one replaces.
 
 
+def test_a_cache_in_a_mounted_volume_is_refused(runnel, data, mounts, tmp_path):
+    """Each read of it would wait for itself."""
+    folder, other = tmp_path / "mnt", mounts.make("data", "other")
+    folder.mkdir()
+    for cache in (folder / "cache", folder, other):
+        runnel.run("volume", "mount", "-d", "data", folder, "--cache", cache, "--cache-size", "200MiB", code=1)
+        assert f"{cache} lies in a mounted volume" in runnel.err
+        assert not is_mounted(folder)
+    assert same(data, other)
+    runnel.run("volume", "mount", "data", folder, "--cache-size", "1GiB", code=2)
+    assert "name its folder: --cache DIR" in runnel.err
+
+
 def test_a_cache_on_the_disk_outlives_the_mount_and_its_processes(runnel, data, mounts, tmp_path):
     cache = tmp_path / "cache"
     options = ("--cache", cache, "--cache-size", "200MiB")
