@@ -140,12 +140,25 @@ FileSystem file_system_of_number(std::uint32_t number) {
   return {name.str(), Locality::kUnknown};
 }
 
+namespace {
+
+Bytes blocks_of(std::uint64_t count, const struct statvfs& info) {
+  return Bytes::count(static_cast<std::int64_t>(count) * static_cast<std::int64_t>(info.f_frsize));
+}
+
+}  // namespace
+
 Result<Bytes> free_space(const std::string& path) {
   struct statvfs info{};
   if (::statvfs(path.c_str(), &info) != 0)
     return errno_error("ask the free space of " + path, errno);
-  return Bytes::count(static_cast<std::int64_t>(info.f_bavail) *
-                      static_cast<std::int64_t>(info.f_frsize));
+  return blocks_of(info.f_bavail, info);
+}
+
+Result<Bytes> all_space(const std::string& path) {
+  struct statvfs info{};
+  if (::statvfs(path.c_str(), &info) != 0) return errno_error("ask the size of " + path, errno);
+  return blocks_of(info.f_blocks, info);
 }
 
 Result<std::optional<std::int64_t>> free_inodes(const std::string& path) {

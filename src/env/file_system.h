@@ -38,6 +38,9 @@ inline constexpr Bytes kSpaceLeast = Bytes::mebi(1);
 // The bytes that an ordinary user may still write there.
 Result<Bytes> free_space(const std::string& path);
 
+// All bytes of its file system, free or not.
+Result<Bytes> all_space(const std::string& path);
+
 // How many files an ordinary user may still make there; nothing where the file system has no such
 // limit.
 Result<std::optional<std::int64_t>> free_inodes(const std::string& path);

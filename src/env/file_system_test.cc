@@ -66,6 +66,11 @@ TEST(FileSystem, OfAPathThatDoesNotExistYet) {
   EXPECT_FALSE(MUST(file_system_of("relative/path")).name.empty());
 }
 
+TEST(AllSpace, HasTheFreeSpaceInIt) {
+  EXPECT_GE(MUST(all_space("/tmp")), MUST(free_space("/tmp")));
+  EXPECT_EQ(all_space("/no/such").error().code, Errc::kNotFound);
+}
+
 TEST(FreeSpace, IsKnownForWhatExists) {
   EXPECT_GT(MUST(free_space("/tmp")), Bytes());
   EXPECT_EQ(free_space("/no/such").error().code, Errc::kNotFound);

@@ -385,6 +385,21 @@ TEST_F(RunnelTest, ACacheServesWithoutTheStoresPacks) {
   EXPECT_EQ(read(open().get(), "many/7"), "error " + std::to_string(EIO)) << "without the cache";
 }
 
+TEST_F(RunnelTest, ACacheThatCannotBeIsRefused) {
+  put_files();
+  runnel_error error{};
+  EXPECT_EQ(runnel_open("data", nullptr, stored_.url().c_str(), nullptr, "1GiB", &error), nullptr);
+  EXPECT_EQ(error.number, EINVAL) << "a size without a cache";
+  const std::string file = stored_.file("no folder");
+  MUST(env::write_file_atomically(file, ""));
+  EXPECT_EQ(runnel_open("data", nullptr, stored_.url().c_str(), file.c_str(), nullptr, &error),
+            nullptr);
+  EXPECT_EQ(error.number, EBUSY) << error.text;
+  EXPECT_EQ(runnel_open("data", nullptr, stored_.url().c_str(), file.c_str(), "1MiB", &error),
+            nullptr);
+  EXPECT_EQ(error.number, EINVAL) << "it is too small";
+}
+
 TEST_F(RunnelTest, WhoFindsACacheTakenDoesWithout) {
   put_files();
   const std::string cache = stored_.file("cache");

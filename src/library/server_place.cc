@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
+#include <cstdlib>
+#include <sstream>
 
 #include "env/files.h"
 #include "home/home.h"
@@ -43,19 +43,16 @@ std::optional<std::string> command_of(const std::string& library) {
   return command;
 }
 
-std::string mapped_file(std::string_view maps, std::uintptr_t address) {
-  while (!maps.empty()) {
-    const std::string_view line = maps.substr(0, maps.find('\n'));
-    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    const char* const last = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), last, begin, 16);
-    if (first.ptr == last || *first.ptr != '-') continue;
-    std::from_chars(first.ptr + 1, last, end, 16);
+std::string mapped_file(const std::string& maps, std::uintptr_t address) {
+  std::istringstream lines(maps);
+  for (std::string line; std::getline(lines, line);) {
+    char* dash = nullptr;
+    const std::uintptr_t begin = std::strtoull(line.c_str(), &dash, 16);
+    const bool is_range = *dash == '-';
+    const std::uintptr_t end = is_range ? std::strtoull(dash + 1, nullptr, 16) : 0;
     const std::size_t path = line.find('/');
-    const bool is_there = begin <= address && address < end && path != std::string_view::npos;
-    if (is_there) return std::string(line.substr(path));
+    const bool is_there = begin <= address && address < end && path != std::string::npos;
+    if (is_there) return line.substr(path);
   }
   return "";
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "volume_server/pack_client.h"
 
@@ -15,7 +14,7 @@ std::optional<std::string> command_of(const std::string& library);
 
 // The file of which a process has mapped an address, by the text of /proc/PID/maps, which has the
 // path that it was opened by, made whole. Empty: of none.
-std::string mapped_file(std::string_view maps, std::uintptr_t address);
+std::string mapped_file(const std::string& maps, std::uintptr_t address);
 
 // Who serves the volumes of the user's home. None where it cannot be started: this library was not
 // installed with its command, the home is not this machine's alone, or this process has limits that

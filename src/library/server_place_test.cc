@@ -39,6 +39,7 @@ TEST(MappedFile, IsTheOneAtTheAddress) {
   EXPECT_EQ(mapped_file(maps, 0x7f0000200000), "");
   EXPECT_EQ(mapped_file(maps, 0x7f0000000010), "") << "memory of no file";
   EXPECT_EQ(mapped_file("", 1), "");
+  EXPECT_EQ(mapped_file("no line of the kernel's /lib\n", 1), "");
 }
 
 TEST(ServerPlace, AProgramThatHasTheCodeInsideStartsNone) {

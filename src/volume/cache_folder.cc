@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <limits>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "env/file_system.h"
@@ -87,11 +85,10 @@ Result<void> refuse_mounts(const std::string& folder) {
 
 // No more than the disk could have, which what is kept in memory of a cache goes by.
 std::uint32_t at_most_disk(const std::string& folder, std::uint32_t segments) {
-  std::error_code code;
-  const std::uintmax_t disk = std::filesystem::space(folder, code).capacity;
-  if (code) return segments;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uintmax_t>(disk / CacheMap::kSegmentBytes, kSegmentsMin, segments));
+  const Result<Bytes> disk = env::all_space(folder);
+  if (!disk.ok()) return segments;
+  const auto most = static_cast<std::uint64_t>(disk->count()) / CacheMap::kSegmentBytes;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, kSegmentsMin, segments));
 }
 
 }  // namespace

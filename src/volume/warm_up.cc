@@ -121,7 +121,7 @@ class WarmingUp {
         missing.push_back(std::move(extent));
       }
     }
-    for (const Fetch& fetch : plan_fetches(std::move(missing), kWarmedRange)) {
+    for (const Fetch& fetch : plan_fetches(missing, kWarmedRange)) {
       CO_TRY(want(fetch.range));
     }
     co_return co_await bring_missing();

@@ -71,7 +71,7 @@ TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
 
 TEST_F(WarmUpTest, WhatReadersHaveBroughtInOtherRangesIsNotFetchedAgain) {
   data_.put({{"long", testing::noise(20 << 20, 1)}});
-  const auto cache = data_.run(DiskCache::open(*data_.loop(), {folder_, Bytes::mebi(256)}));
+  auto cache = data_.run(DiskCache::open(*data_.loop(), {folder_, Bytes::mebi(256)}));
   Snapshot snapshot = data_.run(data_.volume().snapshot("latest"));
   const Snapshot::Found found = data_.run(snapshot.at("long"));
   const VolumeKey key = volume_key_of(snapshot.manifest().uuid);
@@ -90,6 +90,7 @@ TEST_F(WarmUpTest, WhatReadersHaveBroughtInOtherRangesIsNotFetchedAgain) {
   const WarmUp done = data_.run(
       runnel::volume::warm_up(*data_.loop(), data_.volume(), "latest", "", *cache, {}, {}));
   data_.run(cache->close());
+  cache.reset();
   EXPECT_EQ(done.fetched, missing);
   EXPECT_EQ(warm_up("", Bytes::mebi(256)).fetched, 0);
 }
