@@ -232,7 +232,10 @@ void Oracle::check_list(const std::string& volume, const volume::Head& last,
   ++collections_;
   const volume::Condemned condemned = list_of(volume, next);
   if (condemned.keys.empty()) return found_wrong("1: a list of garbage is not there");
-  check_living(volume, last.collections, list_of(volume, last), condemned);
+  // Of a volume that is gone nobody needs anything, and its last list goes, too.
+  if (!last.is_gone) {
+    check_living(volume, last.collections, list_of(volume, last), condemned);
+  }
   for (const Rooted& root : roots()) {
     const Keys& needed = reach(root);
     for (const std::string& key : condemned.keys) {
