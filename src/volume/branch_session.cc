@@ -188,12 +188,7 @@ Async<Manifest> publish_in_branch(Volume& volume, const Edit& edit, const NewChu
       CO_TRY(co_await apply(base, volume.session().session().nonces(), edit, chunks));
   Manifest manifest =
       CO_TRY(co_await volume.put_index(base.manifest(), std::move(index), packed, ""));
-  const KeysInUse keys = [&chunks] {
-    std::set<std::string> used;
-    for (const auto& [hash, extent] : chunks) used.insert(pack_key(extent.pack));
-    return used;
-  };
-  CO_TRY(co_await volume.publish_in_branch(manifest, sealed, keys));
+  CO_TRY(co_await volume.publish_in_branch(manifest, sealed));
   co_return manifest;
 }
 

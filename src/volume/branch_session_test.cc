@@ -203,10 +203,7 @@ TEST_F(BranchSessionTest, ABeatBesideAPublishTakesNothingBack) {
     const auto beat = [&] {
       return writer.volume().keep_session([] { return std::set<std::string>(); });
     };
-    const auto move = [&] {
-      return writer.volume().publish_in_branch(manifest, true,
-                                               [] { return std::set<std::string>(); });
-    };
+    const auto move = [&] { return writer.volume().publish_in_branch(manifest, true); };
     both.push_back(order == 0 ? beat() : move());
     both.push_back(order == 0 ? move() : beat());
     data_.run(async::when_all(*data_.loop(), std::move(both)));

@@ -210,11 +210,11 @@ Async<void> HeldSession::become_branch() {
   return session_.replace(std::move(next));
 }
 
-Async<void> HeldSession::move_branch(const std::string& manifest_key, bool sealed,
-                                     const KeysInUse& keys) {
-  const std::int64_t collections = CO_TRY(co_await look(keys));
+Async<void> HeldSession::move_branch(const std::string& manifest_key, bool sealed) {
+  CHECK(session_.record().kind == kBranchKind, "a session that is no branch has none to move");
+  CO_TRY(co_await head_->load_to_hold());
   SessionRecord next = session_.record();
-  next.collections = collections;
+  next.collections = head_->head().collections;
   if (next.pin != manifest_key) ++next.publishes;
   next.pin = manifest_key;
   next.sealed = sealed;

@@ -68,8 +68,8 @@ class HeldSession {
   Async<void> keep(KeysInUse keys);
   // Makes a branch of the session of a writer who has put nothing yet.
   Async<void> become_branch();
-  // Of a branch: it has what is in this manifest from now on. `keys` as check() has them.
-  Async<void> move_branch(const std::string& manifest_key, bool sealed, const KeysInUse& keys);
+  // Of a branch: it has what is in this manifest from now on.
+  Async<void> move_branch(const std::string& manifest_key, bool sealed);
   Async<void> end() { return session_.end(); }
 
  private:

@@ -221,16 +221,16 @@ Async<bool> Volume::go_on_with_branch(SessionRecord who, SeenSession branch) {
 
 Async<void> Volume::become_branch() { return session_->become_branch(); }
 
-Async<void> Volume::publish_in_branch(Manifest manifest, bool sealed, KeysInUse keys) {
+Async<void> Volume::publish_in_branch(Manifest manifest, bool sealed) {
   const std::string key =
       manifest_key(manifest.version, digits_of(session_->session().nonces().next()));
   CO_TRY(co_await put_object(key, encode_manifest(manifest)));
-  co_return co_await session_->move_branch(key, sealed, keys);
+  co_return co_await session_->move_branch(key, sealed);
 }
 
-Async<void> Volume::seal_branch(KeysInUse keys) {
+Async<void> Volume::seal_branch() {
   const std::string pin = session_->session().record().pin;
-  co_return co_await session_->move_branch(pin, true, keys);
+  co_return co_await session_->move_branch(pin, true);
 }
 
 Async<void> Volume::keep_session(KeysInUse keys) {

@@ -85,9 +85,9 @@ class Volume {
   Async<void> become_branch();
   // Puts a manifest, and makes it what the branch has. kConflict when somebody else goes on with
   // the branch, or it was removed.
-  Async<void> publish_in_branch(Manifest manifest, bool sealed, KeysInUse keys);
+  Async<void> publish_in_branch(Manifest manifest, bool sealed);
   // It is all that was to be written.
-  Async<void> seal_branch(KeysInUse keys);
+  Async<void> seal_branch();
   // To be called each Session::kBeat. kConflict when the session was taken for dead.
   Async<void> keep_session(KeysInUse keys);
   Async<void> end_session();

@@ -10,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "env/clock.h"
+#include "volume/lease.h"
 #include "volume/volume.h"
 #include "writing/branch.h"
 #include "writing/branch_publishing.h"
@@ -26,8 +27,6 @@ namespace runnel::writing {
 //           the version that the branch is over becomes a version with a tag of its own,
 //           "recovered-EPOCH". The log is kept until that is there.
 // Threads:  the loop's.
-// Lifetime: what it is given outlives it. run() has ended before its destruction; the volume has no
-//           session but its.
 class LeasedPublishing final : public BranchPublishing {
  public:
   struct Options {
@@ -45,45 +44,31 @@ class LeasedPublishing final : public BranchPublishing {
   // Takes the lease, too; the branch is over the newest version afterwards.
   Async<void> begin(Begins how, async::StopToken stop) override;
   Async<volume::Snapshot> base() override {
-    return volume_.snapshot_by_id(*branch_.overlay().base());
+    return volume().snapshot_by_id(*branch().overlay().base());
   }
-  Async<void> run(async::StopToken stop) override;
-  void finish() override { finish_.stop(); }
-
-  bool has_lost() const override { return has_lost_; }
-  Async<std::string> publish_now() override;
-  Async<void> room(std::size_t bytes) override;
-  void look_at_log() override { publishing_.look_at_log(); }
 
  private:
+  Async<void> go_on(async::StopToken stop) override;
+  Async<void> give_away() override { return volume::release_lease(volume()); }
+  Error lost_error() const override;
   volume::SessionRecord session_record() const;
   Async<void> begin_session(async::StopToken stop);
   // The same as soon as the store answers. Whether this writer has the lease.
   Async<bool> begin_next_session(async::StopToken stop);
-  Async<void> publish_in_sessions(async::StopToken stop);
-  Async<void> go_on(async::StopToken stop);
-  Async<void> lose(async::StopToken stop);
+  Async<void> lose_and_set_aside(async::StopToken stop);
   // Under a session of its own, or the one that is there, which ends.
   Async<void> set_aside(async::StopToken stop);
   Async<void> set_aside_in_session();
   Async<void> rebase();
-  Async<void> publish_in_session(async::StopToken stop);
-  Async<void> publish_rest();
   bool is_over_newest() const;
-  bool has_changes() const;
   std::string free_tag() const;
-  volume::KeysInUse keys() const;
 
-  async::EventLoop& loop_;
-  volume::Volume& volume_;
-  Branch& branch_;
-  const Options options_;
-  Publisher publisher_;
-  PublishLoop publishing_;
-  async::StopSource finish_;
+  env::Clock& clock_;
+  const std::string source_;
+  const std::function<void(const volume::Manifest&)> rebase_;
+  const std::function<void(const std::string&)> tell_recovered_;
   std::int64_t epoch_ = 0;  // Of the last lease.
-  bool has_lost_ = false;
-  std::string recovered_;  // As it was told.
+  std::string recovered_;   // As it was told.
 };
 
 }  // namespace runnel::writing

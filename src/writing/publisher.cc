@@ -259,7 +259,7 @@ Async<volume::Manifest> Publisher::put_in_branch(std::string message) {
   volume::Manifest manifest = CO_TRY(co_await put_index(base, edit, stored, std::move(message)));
   if (manifest == base.manifest()) co_return manifest;
   CO_TRY(co_await tell_publishing(before, manifest.version));
-  CO_TRY(co_await volume_.publish_in_branch(manifest, false, [this] { return in_use(); }));
+  CO_TRY(co_await volume_.publish_in_branch(manifest, false));
   co_return manifest;
 }
 
