@@ -1,7 +1,10 @@
 #include "volume/branch_session.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -33,10 +36,23 @@ std::vector<SeenBranch> of_name(std::vector<SeenBranch> all, const std::string& 
   return all;
 }
 
-// Sessions of a kind whose source is the name.
-Async<std::vector<SeenBranch>> see_all(Volume& volume, std::string kind) {
+// Of all branches that have one of the names; of none: of all.
+IsWantedName may_be_of(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::set<std::string, std::less<>> ends;
+  for (const std::string& name : names) ends.insert(branch_digits(name));
+  return [ends = std::move(ends)](std::string_view session) {
+    return session.size() > kBranchDigits &&
+           ends.contains(session.substr(session.size() - kBranchDigits));
+  };
+}
+
+// Sessions of a kind whose source is a branch: of these names, maybe others among them, or all.
+Async<std::vector<SeenBranch>> see_all(Volume& volume, std::string kind,
+                                       std::vector<std::string> names) {
   std::vector<SeenBranch> all;
-  for (SeenSession& session : CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), {}))) {
+  for (SeenSession& session :
+       CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), {}, may_be_of(names)))) {
     const bool is_one = session.record && session.record->kind == kind &&
                         !is_of_another_volume(*session.record, volume.head().uuid);
     if (is_one) all.push_back({std::move(session)});
@@ -45,6 +61,10 @@ Async<std::vector<SeenBranch>> see_all(Volume& volume, std::string kind) {
     return std::tie(one.name(), one.session.key) < std::tie(other.name(), other.session.key);
   });
   co_return all;
+}
+
+Async<std::vector<SeenBranch>> see_named(Volume& volume, std::string kind, std::string name) {
+  co_return of_name(CO_TRY(co_await see_all(volume, std::move(kind), {name})), name);
 }
 
 Error is_anothers(const Volume& volume, const BranchWriting& writing, const char* why) {
@@ -91,11 +111,11 @@ SessionRecord session_of(const Volume& volume, const BranchWriting& writing, con
 
 // Ends others that are about to become the branch. False: one of them has become it by then.
 Async<bool> end_others(Volume& volume, std::string name) {
-  for (SeenBranch& other : of_name(CO_TRY(co_await see_all(volume, kNewBranchKind)), name)) {
+  for (SeenBranch& other : CO_TRY(co_await see_named(volume, kNewBranchKind, name))) {
     if (other.session.key == volume.session().session().key()) continue;
     if (!CO_TRY(co_await remove_branch(volume, std::move(other)))) co_return false;
   }
-  const std::vector<SeenBranch> there = of_name(CO_TRY(co_await see_branches(volume)), name);
+  const std::vector<SeenBranch> there = CO_TRY(co_await see_named(volume, kBranchKind, name));
   co_return std::ssize(there) == 0;
 }
 
@@ -106,7 +126,8 @@ Async<bool> become_branch(Volume& volume, std::string name, Duration begun) {
   if (!CO_TRY(co_await end_others(volume, name))) co_return false;
   if (volume.boot() - begun > kBecomesWithin) co_return false;
   CO_TRY(co_await volume.become_branch());
-  co_return of_name(CO_TRY(co_await see_branches(volume)), name).size() == 1;
+  const std::vector<SeenBranch> there = CO_TRY(co_await see_named(volume, kBranchKind, name));
+  co_return there.size() == 1;
 }
 
 // Makes the branch. False when somebody else does, too.
@@ -154,7 +175,7 @@ Async<void> begin_branch(Volume& volume, BranchWriting writing) {
     CO_TRY(co_await volume.refresh());
     CO_TRY(co_await tell_of_branches(volume));
     std::vector<SeenBranch> before = CO_TRY(
-        co_await whole_ones(volume, of_name(CO_TRY(co_await see_branches(volume)), writing.name)));
+        co_await whole_ones(volume, CO_TRY(co_await see_named(volume, kBranchKind, writing.name))));
     if (before.empty() && !writing.is_new) co_return is_anothers(volume, writing, "is no more");
     const auto is_later = [&writing](const SeenBranch& branch) {
       return branch.record().term > writing.term;
@@ -192,7 +213,9 @@ Async<Manifest> publish_in_branch(Volume& volume, const Edit& edit, const NewChu
   co_return manifest;
 }
 
-Async<std::vector<SeenBranch>> see_branches(Volume& volume) { return see_all(volume, kBranchKind); }
+Async<std::vector<SeenBranch>> see_branches(Volume& volume) {
+  return see_all(volume, kBranchKind, {});
+}
 
 Async<SeenBranch> find_branch(Volume& volume, std::string name) {
   std::vector<SeenBranch> found = CO_TRY(co_await find_branches(volume, {std::move(name)}));
@@ -211,7 +234,7 @@ Error no_branch(const Volume& volume, const std::string& name) {
 }  // namespace
 
 Async<std::vector<SeenBranch>> find_branches(Volume& volume, std::vector<std::string> names) {
-  const std::vector<SeenBranch> all = CO_TRY(co_await see_branches(volume));
+  const std::vector<SeenBranch> all = CO_TRY(co_await see_all(volume, kBranchKind, names));
   std::vector<SeenBranch> found;
   found.reserve(names.size());
   for (const std::string& name : names) {

@@ -1,11 +1,14 @@
 #include "volume/branch_session.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "async/together.h"
+#include "object/forwarding_store.h"
 #include "volume/condemned.h"
 #include "volume/delete.h"
 #include "volume/fsck.h"
@@ -234,6 +237,29 @@ TEST_F(BranchSessionTest, ANameIsChecked) {
   }
   EXPECT_EQ(no_branch({.name = std::string(201, 'a')}).field, "branch");
   EXPECT_EQ(data_.try_run(find_branch(data_.volume(), "none")).error().code, Errc::kNotFound);
+}
+
+// A store that counts what is read of sessions.
+class CountedSessions final : public object::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Async<object::Object> get(std::string key, std::int64_t most, async::StopToken stop) override {
+    if (key.find("/s/") != std::string::npos) ++reads;
+    return ForwardingStore::get(std::move(key), most, std::move(stop));
+  }
+
+  int reads = 0;
+};
+
+TEST_F(BranchSessionTest, WhoBeginsOneReadsNoSessionsOfOthers) {
+  for (int number = 0; number < 20; ++number) begin("other-" + std::to_string(number));
+  CountedSessions store(data_.store());
+  Volume volume = data_.run(Volume::open({store, env::real_clock(), data_.random(), {}}, "data"));
+  data_.run(begin_branch(volume, {.name = "mine"}));
+  EXPECT_LE(store.reads, 4) << "its own, when it looks for others of its name";
+  EXPECT_EQ(data_.run(find_branch(volume, "other-7")).name(), "other-7");
+  volume.leave_session();
+  EXPECT_EQ(seen().size(), 21U);
 }
 
 }  // namespace

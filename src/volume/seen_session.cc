@@ -32,16 +32,17 @@ Async<std::optional<SeenSession>> see_session(object::ObjectStore& store, std::s
 }
 
 Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::string prefix,
-                                             async::StopToken stop) {
+                                             async::StopToken stop, IsWantedName is_wanted) {
   const std::string folder = prefix + "s/";
   std::vector<SeenSession> seen;
   for (std::string after;;) {
     object::ListPage page = CO_TRY(co_await store.list(folder, after, stop));
     for (const object::Listed& each : page.objects) {
-      if (!is_name_of_session(std::string_view(each.key).substr(folder.size()))) continue;
+      const std::string_view name = std::string_view(each.key).substr(folder.size());
+      if (!is_name_of_session(name) || (is_wanted && !is_wanted(name))) continue;
       std::optional<SeenSession> session = CO_TRY(co_await see_session(store, each.key, stop));
       if (!session) continue;  // It has ended.
-      session->is_probe = std::string_view(each.key).substr(folder.size()).starts_with(kProbe);
+      session->is_probe = name.starts_with(kProbe);
       seen.push_back(*std::move(session));
     }
     if (!page.more) co_return seen;

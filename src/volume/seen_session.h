@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/stop_token.h"
@@ -20,9 +22,10 @@ struct SeenSession {
 };
 
 // Those of a volume, in the order of their keys; `prefix` has '/' at its end. What else lies there
-// is somebody's.
+// is somebody's. `is_wanted`: of whose names alone; none: all.
+using IsWantedName = std::function<bool(std::string_view name)>;
 Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::string prefix,
-                                             async::StopToken stop);
+                                             async::StopToken stop, IsWantedName is_wanted = {});
 
 // One of them, by its key. None: there is none.
 Async<std::optional<SeenSession>> see_session(object::ObjectStore& store, std::string key,

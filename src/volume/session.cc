@@ -7,6 +7,7 @@
 
 #include "env/machine.h"
 #include "env/process.h"
+#include "hash/sha256.h"
 #include "json/read.h"
 #include "model/fields.h"
 #include "volume/digits.h"
@@ -109,12 +110,26 @@ Session::Session(object::ObjectStore& store, std::shared_ptr<env::Random> nonces
       key_(std::move(key)),
       tag_(session_tag(key_)) {}
 
+std::string branch_digits(std::string_view branch) {
+  return hash::sha256_hex(branch).substr(0, kBranchDigits);
+}
+
+namespace {
+
+std::string name_of(const SessionRecord& record, std::uint64_t number) {
+  std::string name = digits_of(number);
+  if (record.kind != kNewBranchKind) return name;
+  return name.replace(name.size() - kBranchDigits, kBranchDigits, branch_digits(record.source));
+}
+
+}  // namespace
+
 Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, std::string prefix,
                               SessionRecord record, async::StopToken stop) {
   record.owner = digits_of(random.next());
   for (int tries = 1;; ++tries) {
     const auto nonces = std::make_shared<Nonces>(random, random.next());
-    Session session(store, nonces, prefix + "s/" + digits_of(nonces->next()), record, stop);
+    Session session(store, nonces, prefix + "s/" + name_of(record, nonces->next()), record, stop);
     Result<std::string> put =
         co_await store.put(session.key_, object::make_body(encode_session(session.record_)),
                            object::Condition::absent(), session.stop_);

@@ -39,6 +39,10 @@ struct SessionRecord {
 // be that.
 inline constexpr const char* kBranchKind = "branch";
 inline constexpr const char* kNewBranchKind = "new branch";
+// The name of a branch's session ends with the first of the SHA-256 of the branch's name, so that
+// who looks for it reads no other session.
+inline constexpr std::size_t kBranchDigits = 8;
+std::string branch_digits(std::string_view branch);
 
 // The kind of a session whose owner is taken for dead, just before it is removed.
 inline constexpr const char* kEndedKind = "ended";
