@@ -24,6 +24,7 @@ using volume_server::MountNews;
 using volume_server::receive_news;
 using volume_server::send_alone;
 using volume_server::send_mount;
+
 namespace {
 
 constexpr int kConnectAgainMillis = 10;

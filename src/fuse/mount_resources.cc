@@ -10,6 +10,7 @@
 namespace runnel::fuse {
 
 using volume_server::MountRequest;
+
 namespace {
 
 // Everything by which a store is reached.

@@ -24,6 +24,7 @@ using volume_server::MountNews;
 using volume_server::MountRequest;
 using volume_server::receive_mount;
 using volume_server::send_news;
+
 namespace {
 
 bool may_ask(int connection) {

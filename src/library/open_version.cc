@@ -12,6 +12,7 @@
 #include "object/store_url.h"
 #include "volume/kept_session.h"
 #include "volume/with_pack_cache.h"
+#include "volume_server/request_of_process.h"
 
 namespace runnel::library {
 namespace {
@@ -61,17 +62,11 @@ void resolve(Reference& reference, Volume& volume, const Snapshot& snapshot) {
 }
 
 volume_server::MountRequest packs_of(const Opening& opening) {
-  volume_server::MountRequest request;
-  request.volume = opening.reference.volume;
-  request.version = opening.reference.version;
-  request.store = opening.reference.store;
-  if (opening.cache) {
-    request.cache = opening.cache->folder;
-    request.cache_bytes = opening.cache->bytes.count();
-  }
+  const Reference& reference = opening.reference;
+  volume_server::MountRequest request = volume_server::request_of_process(
+      reference.volume, reference.version, reference.store, opening.cache, opening.store_variables);
   request.reads_packs = true;
   request.format = volume_server::MountRequest::kPacksFormat;
-  request.environment = opening.store_variables;
   return request;
 }
 

@@ -187,6 +187,17 @@ class PackClientTest : public ::testing::Test {
     EXPECT_EQ(none.error().code, Errc::kCancelled);
     co_return {};
   }
+  // The first reader is stopped while it waits for a store that is away from then on.
+  void stop_while_away() {
+    store_.set_away(true);
+    std::string bytes(1'000, '\0');
+    async::StopSource stop;
+    async::Gate asking(*loop_);
+    MUST(loop_->spawn(asking, expect_cancelled(*first_, bytes, stop.token())));
+    MUST(loop_->block_on(store_.until_asked(1)));
+    stop.stop();
+    MUST(loop_->block_on(asking.close()));
+  }
   Result<bool> try_read(PackClient& reader, std::uint64_t offset = 0) {
     std::string bytes(1'000, '\0');
     return loop_->block_on(reading(reader, offset, bytes));
@@ -259,27 +270,13 @@ TEST_F(PackClientTest, WhatADeadServerHasNotAnsweredIsFetchedAndTheNextOneIsAske
 }
 
 TEST_F(PackClientTest, WhoIsStoppedLeavesAStoreThatIsAway) {
-  store_.set_away(true);
-  std::string bytes(1'000, '\0');
-  async::StopSource stop;
-  async::Gate asking(*loop_);
-  MUST(loop_->spawn(asking, expect_cancelled(*first_, bytes, stop.token())));
-  MUST(loop_->block_on(store_.until_asked(1)));
-  stop.stop();
-  MUST(loop_->block_on(asking.close()));
+  stop_while_away();
   store_.set_away(false);
   EXPECT_EQ(read(*second_, 0, 100), pack_.substr(0, 100));
 }
 
 TEST_F(PackClientTest, WhatNobodyWaitsForAnyMoreHoldsUpNoEnd) {
-  store_.set_away(true);
-  std::string bytes(1'000, '\0');
-  async::StopSource stop;
-  async::Gate asking(*loop_);
-  MUST(loop_->spawn(asking, expect_cancelled(*first_, bytes, stop.token())));
-  MUST(loop_->block_on(store_.until_asked(1)));
-  stop.stop();
-  MUST(loop_->block_on(asking.close()));
+  stop_while_away();
   until([this] { return server_->ended == 1; });
 }
 

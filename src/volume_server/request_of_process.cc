@@ -1,6 +1,7 @@
 #include "volume_server/request_of_process.h"
 
 #include <functional>
+#include <utility>
 
 #include "env/process.h"
 
@@ -16,7 +17,8 @@ std::vector<std::string> store_variables() {
 
 MountRequest request_of_process(const std::string& volume, const std::string& version,
                                 const std::string& store,
-                                const std::optional<volume::DiskCache::Options>& cache) {
+                                const std::optional<volume::DiskCache::Options>& cache,
+                                std::vector<std::string> variables) {
   MountRequest request;
   request.volume = volume;
   request.version = version;
@@ -25,7 +27,7 @@ MountRequest request_of_process(const std::string& volume, const std::string& ve
     request.cache = cache->folder;
     request.cache_bytes = cache->bytes.count();
   }
-  request.environment = store_variables();
+  request.environment = std::move(variables);
   return request;
 }
 
