@@ -31,7 +31,7 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
 Async<std::optional<SeenSession>> see_session(object::ObjectStore& store, std::string key,
                                               async::StopToken stop);
 
-// Removes the session of somebody who is taken for dead. First it says so by compare-and-swap:
+// Removes a session whose owner is done, or taken for dead. First it says so by compare-and-swap:
 // whoever lives after all, or has taken it over since it was seen, keeps it, and nobody takes it
 // over any more. Whether it was removed.
 Async<bool> remove_session(object::ObjectStore& store, SeenSession session, async::StopToken stop);

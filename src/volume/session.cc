@@ -13,6 +13,7 @@
 #include "volume/digits.h"
 #include "volume/head.h"
 #include "volume/known_members.h"
+#include "volume/seen_session.h"
 
 namespace runnel::model {
 
@@ -215,13 +216,13 @@ Async<void> Session::replace(SessionRecord next, Overtaken overtaken) {
 }
 
 Async<void> Session::end() {
-  const Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
-  if (!there.ok() && there.error().code == Errc::kNotFound) co_return {};
-  const Result<SessionRecord> record =
-      there.ok() ? decode_session(there->bytes) : Result<SessionRecord>(there.error());
-  const bool is_anothers = record.ok() && record->owner != record_.owner;
-  if (is_anothers) co_return {};
-  co_return co_await store_->remove(key_, stop_);
+  for (int tries = 0; tries < kSwapTriesMax; ++tries) {
+    std::optional<SeenSession> there = CO_TRY(co_await see_session(*store_, key_, stop_));
+    const bool is_anothers = there && there->record && there->record->owner != record_.owner;
+    if (!there || is_anothers) co_return {};
+    if (CO_TRY(co_await remove_session(*store_, *std::move(there), stop_))) co_return {};
+  }
+  co_return {};  // Late beats of its own are in the way: gc removes what stands still.
 }
 
 std::string session_tag(std::string_view session_key) {

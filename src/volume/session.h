@@ -44,7 +44,7 @@ inline constexpr const char* kNewBranchKind = "new branch";
 inline constexpr std::size_t kBranchDigits = 8;
 std::string branch_digits(std::string_view branch);
 
-// The kind of a session whose owner is taken for dead, just before it is removed.
+// The kind of a session just before it is removed, by its owner or by who takes that for dead.
 inline constexpr const char* kEndedKind = "ended";
 
 inline constexpr std::int64_t kSessionBytesMax = 16 << 10;  // Of a session's object.
@@ -100,7 +100,8 @@ class Session {
   // `overtaken`: whether a later call has begun; then nothing more is said, and nothing is wrong.
   using Overtaken = std::function<bool()>;
   Async<void> replace(SessionRecord next, Overtaken overtaken = [] { return false; });
-  // Removes it, unless somebody has taken it over.
+  // Removes it, unless somebody has taken it over. It says that it has ended first, so that nobody
+  // takes it over while the request that removes it may be late.
   Async<void> end();
   Error is_lost() const;
 
