@@ -91,6 +91,8 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       watch_(loop, clock, options_.home),
       preparer_(loop, clock, options_.home, place_context(options_), options_.secrets,
                 options_.volume_command),
+      held_ends_(loop, clock, preparer_, gate_,
+                 [this](runner::RankFact fact) { take_held(std::move(fact)); }),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  tell(node, {{}, std::move(metrics), {}});
@@ -219,10 +221,13 @@ Async<void> Agent::take_message(runner::Message message) {
   auto* facts = std::get_if<runner::Facts>(&message);
   if (facts == nullptr) co_return {};
   if (facts->kind == runner::FactsKind::kNews) {
+    held_ends_.take_from(facts->ranks);
     take_news(std::move(*facts));
     co_return {};
   }
   if (ready_ || inventory_.empty()) begin_inventory();
+  CO_TRY(co_await preparer_.load_unfinished());
+  held_ends_.replace_in(facts->ranks);
   CO_TRY(co_await follow_again(facts->ranks));
   // An inventory is whole or none: what comes after it waits for what its trials said last.
   MetricsWatch::Reports metrics =
@@ -235,6 +240,7 @@ Async<void> Agent::take_message(runner::Message message) {
 // Whatever was known before is told by the new one.
 void Agent::begin_inventory() {
   ready_ = false;
+  finished_.clear();
   strangers_.clear();
   ++inventories_;
   places_.clear();
@@ -322,9 +328,16 @@ void Agent::finish_inventory() {
   }
   joined_once_ = true;
   joined_.notify_all();
+  take_news({runner::FactsKind::kNews, std::exchange(finished_, {})});
   (void)loop_.spawn(gate_, files_.sweep(gate_.token()));
   const auto standing = [this](const runner::AttemptOnNode& of) { return standing_of(of); };
   (void)loop_.spawn(gate_, preparer_.take_back_unwanted(standing, gate_.token()));
+}
+
+// The inventory that is under way says that it runs.
+void Agent::take_held(runner::RankFact fact) {
+  if (!ready_) return finished_.push_back(std::move(fact));
+  take_news({runner::FactsKind::kNews, {std::move(fact)}});
 }
 
 void Agent::take_news(runner::Facts facts) {
@@ -484,6 +497,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   hand_over();
   runner::StopBatch stops;
   for (const model::StopOrder& order : work.stop) {
+    held_ends_.stop({node, order.attempt}, order.grace);
     stops.stops.push_back({{node, order.attempt}, order.grace, order.reason});
   }
   if (!stops.stops.empty()) runner_.send(stops);
@@ -552,6 +566,7 @@ void Agent::take_back(const runner::AttemptOnNode& of) {
 // What there is of an attempt that the runner never had.
 void Agent::drop(const runner::AttemptOnNode& of) {
   places_.erase(of);
+  held_ends_.forget(of);
   take_back(of);
   metrics_.forget(of);
   health_.forget(of.attempt);
@@ -559,6 +574,7 @@ void Agent::drop(const runner::AttemptOnNode& of) {
 
 // Control knows how it ended.
 void Agent::end_parts(const runner::AttemptOnNode& of) {
+  held_ends_.forget(of);
   if (preparer_.has_lasting_parts(of)) (void)loop_.spawn(gate_, preparer_.end(of));
 }
 

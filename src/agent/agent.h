@@ -10,6 +10,7 @@
 
 #include "agent/device_watch.h"
 #include "agent/health_watch.h"
+#include "agent/held_ends.h"
 #include "agent/job_files.h"
 #include "agent/log_watch.h"
 #include "agent/metrics_watch.h"
@@ -133,6 +134,7 @@ class Agent {
   void finish_inventory();
   // The news that it tells later.
   void take_news(runner::Facts facts);
+  void take_held(runner::RankFact fact);
   bool may_have_a_cause(const runner::RankFact& fact) const;
   bool may_lack_a_device(const runner::RankFact& fact) const;
   Async<void> add_causes(std::vector<runner::RankFact>& facts);
@@ -170,6 +172,7 @@ class Agent {
   RunnerClient runner_;
   LogWatch watch_;
   Preparer preparer_;
+  HeldEnds held_ends_;
   MetricsWatch metrics_;
   HealthWatch health_;
   DeviceWatch devices_;
@@ -192,6 +195,7 @@ class Agent {
   std::map<NodeId, node::NodeCore> cores_;
   std::set<NodeId> away_;  // Nodes that were taken away.
   std::map<NodeId, node::Inventory> inventory_;
+  std::vector<runner::RankFact> finished_;  // Ends that were held, until the nodes have joined.
   // Ranks that live of nodes which this home has no more: no node joins before they have ended,
   // since their tasks may have been given to others.
   std::map<runner::AttemptOnNode, std::set<std::int32_t>> strangers_;

@@ -125,18 +125,25 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& envi
 Result<RankEnvironments> rank_environments(const model::StartOrder& order,
                                            const std::vector<std::string>& inherited,
                                            const Variables& made_ready,
-                                           const std::string& python_path) {
+                                           const std::string& python_path,
+                                           const VariablesOfRanks& made_of_rank) {
   CHECK(order.rank_count > 0, "an order starts at least one rank");
   RankEnvironments environments;
   TRY(add(environments.shared, made_ready, Names()));
   Names taken;
   for (const auto& [name, value] : made_ready) taken.take(name);
+  for (const auto& [rank, variables] : made_of_rank) {
+    for (const auto& [name, value] : variables) taken.take(name);
+  }
   taken.sort();
   // Rank variables differ in value only, so those of the first rank name them all.
   std::vector<Variables> by_rank;
   for (std::int32_t i = 0; i < order.rank_count; ++i) {
     by_rank.push_back(model::rank_variables(order, order.first_rank + i));
-    TRY(add(environments.by_rank.emplace_back(), by_rank.back(), taken));
+    runner::TextBlock& block = environments.by_rank.emplace_back();
+    TRY(add(block, by_rank.back(), taken));
+    const auto made = made_of_rank.find(order.first_rank + i);
+    if (made != made_of_rank.end()) TRY(add(block, made->second, Names()));
   }
   for (const auto& [name, value] : by_rank.front()) taken.take(name);
   taken.sort();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,16 +32,19 @@ struct RankEnvironments {
   std::vector<runner::TextBlock> by_rank;  // rank_count entries.
 };
 
+// By the number of a rank.
+using VariablesOfRanks = std::map<std::int32_t, std::vector<std::pair<std::string, std::string>>>;
+
 // The environments of an order's ranks, but for the paths, which the runner knows. From the weakest
 // to the strongest: inherited, PWD (the workdir), the order's (already merged with the user's
 // envs), ours by rank (left out where the order says otherwise), what was made ready: secrets and
-// the folders of volumes. A variable that is the source of one of the order's secrets is not
-// inherited, nor are RUNNEL_ paths taken from anybody.
+// the folders of volumes, those of one rank behind those of all. A variable that is the source of
+// one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody.
 // kInvalid when a variable holds a zero byte. `python_path` is put behind the PYTHONPATH that the
 // order has, unless that is empty: then they want none.
 Result<RankEnvironments> rank_environments(
     const model::StartOrder& order, const std::vector<std::string>& inherited,
     const std::vector<std::pair<std::string, std::string>>& made_ready,
-    const std::string& python_path = "");
+    const std::string& python_path = "", const VariablesOfRanks& made_of_rank = {});
 
 }  // namespace runnel::agent

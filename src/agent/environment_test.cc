@@ -109,6 +109,15 @@ TEST(RankEnvironments, TheUsersValueWinsOverOursByRank) {
   EXPECT_EQ(of_rank(all, 1).at("RANK"), "mine");
 }
 
+TEST(RankEnvironments, OneRankMayHaveWhatOthersHaveNot) {
+  model::StartOrder order = order_of(2);
+  order.env = {{"OUT", "the user's"}};
+  const VariablesOfRanks made = {{order.first_rank + 1, {{"OUT", "/mnt"}}}};
+  const RankEnvironments all = MUST(rank_environments(order, {}, {}, "", made));
+  EXPECT_EQ(of_rank(all, 1).at("OUT"), "/mnt");
+  EXPECT_FALSE(of_rank(all, 0).contains("OUT"));
+}
+
 TEST(RankEnvironments, SecretsComeInAndTheirSourcesStayOut) {
   model::StartOrder order = order_of();
   order.secrets = {{"TOKEN", "env:MY_TOKEN"}, {"KEY", "env:KEY"}, {"CERT", "file:/cert"}};

@@ -52,7 +52,7 @@ Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& n
   std::vector<std::pair<std::string, std::string>> made = ready.secrets;
   made.insert(made.end(), ready.volumes.begin(), ready.volumes.end());
   RankEnvironments environments =
-      TRY(rank_environments(order, context.inherited, made, context.python_path));
+      TRY(rank_environments(order, context.inherited, made, context.python_path, ready.of_rank));
   runner::PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;

@@ -4,7 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "agent/phases/branches.h"
 #include "agent/phases/checkpoint_copy.h"
+#include "agent/phases/merge.h"
 #include "agent/phases/metric_plan.h"
 #include "agent/phases/metrics_begin.h"
 #include "agent/phases/output_begin.h"
@@ -52,12 +54,15 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
       record_calls_(loop, clock, "agent-records", Duration::seconds(30)),
       causes_(loop, clock, "agent-causes"),
       work_ended_(loop) {
-  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(secrets));
+  const VolumeCommand runs_volumes(std::move(volume_command), secrets);
+  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(std::move(secrets)));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
   stages_.emplace_back(loop, clock,
-                       std::make_shared<VolumesPhase>(UsedMounts(home_), std::move(volume_command),
-                                                      std::move(secrets)));
+                       std::make_shared<VolumesPhase>(UsedMounts(home_), runs_volumes));
+  stages_.emplace_back(loop, clock,
+                       std::make_shared<BranchesPhase>(UsedMounts(home_), runs_volumes));
+  stages_.emplace_back(loop, clock, std::make_shared<MergePhase>(home_ + "/merges", runs_volumes));
   stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
   stages_.emplace_back(loop, clock, std::make_shared<OutputBeginPhase>(home_));
 }
@@ -115,6 +120,7 @@ Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async:
   const auto keep = [records = records_, record] { return records.keep(record); };
   CO_TRY(co_await record_calls_.run<void>(records_.folder(), keep));
   made_.insert_or_assign(record.of(), record.order);
+  if (finishes(record.order)) unfinished_.insert_or_assign(record.of(), record.order);
   Result<Prepared> made = co_await pass_all(record, stop);
   if (made.ok() || stop.stopped()) co_return made;
   (void)co_await undo_parts(record);
@@ -146,10 +152,11 @@ Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so
   co_return co_await pass_in_time(stage, record, std::move(so_far), stop);
 }
 
-Preparer::Wait::Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what)
+Preparer::Wait::Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what,
+                     Until until)
     : waits_(preparer.waits_),
-      place_(waits_.insert(
-          waits_.end(), {of, std::move(what), preparer.clock_.wall(), preparer.clock_.boot()})) {}
+      place_(waits_.insert(waits_.end(), {of, std::move(what), preparer.clock_.wall(),
+                                          preparer.clock_.boot(), until})) {}
 
 std::vector<Preparer::Waiting> Preparer::waiting() const {
   std::vector<Waiting> slow;
@@ -296,6 +303,7 @@ Async<void> Preparer::undo_parts(const Record& record) {
     co_return undone;
   }
   made_.erase(of);
+  unfinished_.erase(of);
   not_taken_back_.erase(of);
   co_return {};
 }
@@ -353,7 +361,7 @@ std::vector<std::string> Preparer::notices() const {
   const bool reads_volumes = std::any_of(lasting_.begin(), lasting_.end(), [](const auto& entry) {
     return !entry.second.volumes.empty();
   });
-  if (reads_volumes && !VolumesPhase::can_mount()) {
+  if (reads_volumes && !can_mount()) {
     all.emplace_back(
         "this machine cannot mount (no /dev/fuse), so the volumes of jobs are copied into " +
         home_ + "/mounts while they are used");
@@ -364,6 +372,65 @@ std::vector<std::string> Preparer::notices() const {
                   of.attempt.task.job.str() + " is not taken back yet: " + why);
   }
   return all;
+}
+
+// --- What is finished before an end is told.
+
+bool Preparer::finishes(const model::StartOrder& order) const {
+  return std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
+    return stage.phase->finishes() && stage.phase->is_needed(order);
+  });
+}
+
+const model::StartOrder* Preparer::unfinished(const runner::AttemptOnNode& of) const {
+  const auto found = unfinished_.find(of);
+  return found == unfinished_.end() ? nullptr : &found->second;
+}
+
+Async<void> Preparer::load_unfinished() {
+  const auto read = [records = records_] { return records.all(); };
+  PreparationRecords::All found =
+      CO_TRY(co_await record_calls_.run<PreparationRecords::All>(records_.folder(), read));
+  for (Record& record : found.records) {
+    if (finishes(record.order)) unfinished_.try_emplace(record.of(), std::move(record.order));
+  }
+  co_return {};
+}
+
+Async<void> Preparer::finish(runner::AttemptOnNode of, std::int32_t rank, async::StopToken stop) {
+  const model::StartOrder* const order = unfinished(of);
+  CHECK(order != nullptr, "an attempt is finished that has nothing to finish");
+  const Record record{of.node, *order};
+  for (Stage& stage : stages_) {
+    if (!stage.phase->finishes() || !stage.phase->is_needed(record.order)) continue;
+    for (model::StartOrder& each : stage.phase->split(record.order)) {
+      if (each.first_rank != rank) continue;
+      const Record of_this{record.node, std::move(each)};
+      CO_TRY(co_await finish_one(stage, of_this, stop));
+    }
+  }
+  co_return {};
+}
+
+Async<void> Preparer::finish_one(Stage& stage, const Record& record, async::StopToken stop) {
+  const Wait wait(*this, record.of(),
+                  "what it wrote, which goes to " + stage.phase->waits_for(record.order),
+                  Until::kFinished);
+  for (Duration pause = kFinishAgainMin;; pause = std::min(pause * 2, kFinishAgainMax)) {
+    const Result<bool> done = co_await finish_once(stage, record);
+    if (done.ok() && *done) co_return {};
+    CO_TRY(stop.check());
+    if (!done.ok() && done.error().code == Errc::kInvalid) co_return done.error();
+    CO_TRY(co_await loop_.sleep(pause, stop));
+  }
+}
+
+Async<bool> Preparer::finish_once(Stage& stage, const Record& record) {
+  const Workplace where = stage.phase->workplace(record.order);
+  const auto work = [phase = stage.phase, record](PathTrail& trail) {
+    return phase->finish(record.node, record.order, trail);
+  };
+  co_return co_await stage.calls.run_along<bool>(where.folder, work, where.reach, where.group);
 }
 
 // --- Plans of metrics.

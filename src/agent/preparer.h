@@ -71,6 +71,13 @@ class Preparer {
   bool has_lasting_parts(const runner::AttemptOnNode& of) const { return lasting_.contains(of); }
   // The attempt has begun: what was made is its own, at least until its end.
   Async<void> hand_over_parts(runner::AttemptOnNode of);
+  // The order of an attempt of which something is to be finished between the end of a rank and the
+  // word of it; null: nothing is.
+  // Of attempts of earlier lives that is known once load_unfinished() has looked.
+  const model::StartOrder* unfinished(const runner::AttemptOnNode& of) const;
+  Async<void> load_unfinished();
+  // Finishes a rank, however long that takes; it may be asked for again. kInvalid: it never ends.
+  Async<void> finish(runner::AttemptOnNode of, std::int32_t rank, async::StopToken stop);
   // The attempt has ended, whether or not it left parts.
   Async<void> end(runner::AttemptOnNode of);
   // What an attempt that began then, and has failed, may have failed by: a sentence; empty: nothing
@@ -88,11 +95,13 @@ class Preparer {
   static constexpr Duration kAgainEvery = Duration::seconds(10);
   Async<void> keep_taking_back(StandingOf standing_of, Duration every, async::StopToken stop);
   // An attempt that has waited for one thing for longer than kSlowAfter.
+  enum class Until : std::uint8_t { kBegun, kFinished };
   struct Waiting {
     runner::AttemptOnNode of;
     std::string waits_for;  // Phase::waits_for().
     Time since;
     Duration boot;  // The same moment, since boot.
+    Until until = Until::kBegun;
   };
   static constexpr Duration kSlowAfter = Duration::seconds(3);
   std::vector<Waiting> waiting() const;
@@ -106,6 +115,8 @@ class Preparer {
 
  private:
   static constexpr Duration kTurnAgainAfter = Duration::millis(50);
+  static constexpr Duration kFinishAgainMin = Duration::millis(20);  // Doubles from here ...
+  static constexpr Duration kFinishAgainMax = Duration::seconds(1);  // ... to here.
 
   struct Stage {
     Stage(async::EventLoop& loop, env::Clock& clock, std::shared_ptr<const Phase> of);
@@ -117,6 +128,9 @@ class Preparer {
   // Whether a phase of the order leaves parts until then, or longer.
   bool has_parts_until(Phase::Parts until, const model::StartOrder& order) const;
   Async<Prepared> pass_all(const Record& record, async::StopToken stop);
+  bool finishes(const model::StartOrder& order) const;
+  Async<void> finish_one(Stage& stage, const Record& record, async::StopToken stop);
+  Async<bool> finish_once(Stage& stage, const Record& record);
   // Another preparation of the attempt, or what takes it back, may be under way.
   Async<void> wait_until_idle(const runner::AttemptOnNode& of, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
@@ -141,7 +155,8 @@ class Preparer {
   // Something that an attempt waits for, for as long as this lives.
   class Wait {
    public:
-    Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what);
+    Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what,
+         Until until = Until::kBegun);
     ~Wait() { waits_.erase(place_); }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
@@ -165,7 +180,9 @@ class Preparer {
   PatientReads causes_;
   std::map<runner::AttemptOnNode, model::StartOrder> made_;
   std::map<runner::AttemptOnNode, model::StartOrder>
-      lasting_;                           // Parts of attempts that have begun.
+      lasting_;  // Parts of attempts that have begun.
+  std::map<runner::AttemptOnNode, model::StartOrder>
+      unfinished_;                        // Until what was made for them is taken back.
   std::set<runner::AttemptOnNode> busy_;  // Being made ready or taken back.
   async::Notifier work_ended_;
   std::map<runner::AttemptOnNode, std::string> not_taken_back_;

@@ -22,13 +22,19 @@ std::string sentence(const Group& group, const std::string& waits_for) {
   return std::to_string(group.tasks.size()) + " tasks wait, " + task + since + ", for " + waits_for;
 }
 
+constexpr const char* kOfPreparing =
+    "it begins by itself once that is there, or over; a store or disk that stays silent is given "
+    "up and tried again";
+constexpr const char* kOfFlushing =
+    "it is done once that is there; `cancel` waits for no longer than its grace";
+
 }  // namespace
 
 std::vector<SlowStart> slow_starts(const std::vector<Preparer::Waiting>& waiting) {
-  std::map<std::tuple<JobId, StepIndex, std::string>, Group> groups;
+  std::map<std::tuple<JobId, StepIndex, Preparer::Until, std::string>, Group> groups;
   for (const Preparer::Waiting& each : waiting) {
     const model::TaskRef& task = each.of.attempt.task;
-    Group& group = groups[{task.job, task.step, each.waits_for}];
+    Group& group = groups[{task.job, task.step, each.until, each.waits_for}];
     if (group.tasks.empty() || each.since < group.since) {
       group.first = task.index;
       group.since = each.since;
@@ -37,15 +43,12 @@ std::vector<SlowStart> slow_starts(const std::vector<Preparer::Waiting>& waiting
   }
   std::vector<SlowStart> starts;
   for (const auto& [of, group] : groups) {
-    const auto& [job, step, waits_for] = of;
-    starts.push_back({job, step, sentence(group, waits_for)});
+    const auto& [job, step, until, waits_for] = of;
+    const bool flushes = until == Preparer::Until::kFinished;
+    starts.push_back({job, step, flushes ? "Flushing" : "Preparing", sentence(group, waits_for),
+                      flushes ? kOfFlushing : kOfPreparing});
   }
   return starts;
-}
-
-const char* slow_start_remedy() {
-  return "it begins by itself once that is there, or over; a store or disk that stays silent is "
-         "given up and tried again";
 }
 
 }  // namespace runnel::agent

@@ -22,5 +22,14 @@ TEST(SlowStarts, TellWhatTheTasksOfAStepWaitFor) {
   EXPECT_TRUE(slow_starts({}).empty());
 }
 
+TEST(SlowStarts, TellApartWhoBeginsAndWhoEnds) {
+  Preparer::Waiting ends = waiting("a", 1, "a store", 5);
+  ends.until = Preparer::Until::kFinished;
+  const std::vector<SlowStart> starts = slow_starts({waiting("a", 2, "a store", 4), ends});
+  ASSERT_EQ(starts.size(), 2U);
+  EXPECT_EQ(starts[0].reason, "Preparing");
+  EXPECT_EQ(starts[1].reason, "Flushing");
+}
+
 }  // namespace
 }  // namespace runnel::agent

@@ -28,7 +28,13 @@ std::string uses_of(const std::string& place) { return place + "/uses"; }
 std::string damage_note(const std::string& place) { return place + "/damaged"; }
 std::string unread_note(const std::string& place) { return place + "/unread"; }
 
-// "NAME@VERSION-STORE", as place_of() has it.
+std::string published_mark(const std::string& place) { return place + "/published"; }
+
+std::string digits_of_store(const model::VolumeUse& use) {
+  return hash::sha256_hex(use.store).substr(0, kStoreDigits);
+}
+
+// "NAME@VERSION-STORE", as place_of() has it, or "BRANCH.ATTEMPT@NAME-STORE".
 bool is_name_of_place(const std::string& name) {
   const std::size_t store = name.rfind('-');
   return name.find('@') < store && name.size() - store == kStoreDigits + 1 &&
@@ -70,8 +76,21 @@ UsedMounts::UsedMounts(const std::string& home)
     : folder_(env::real_path(home).value_or(home) + "/mounts") {}
 
 std::string UsedMounts::place_of(const model::VolumeUse& use) const {
-  return folder_ + "/" + use.volume + "@" + use.version + "-" +
-         hash::sha256_hex(use.store).substr(0, kStoreDigits);
+  return folder_ + "/" + use.volume + "@" + use.version + "-" + digits_of_store(use);
+}
+
+std::string UsedMounts::place_of_branch(const model::VolumeUse& use, const std::string& branch,
+                                        AttemptNumber attempt) const {
+  return folder_ + "/" + branch + "." + std::to_string(attempt.value()) + "@" + use.volume + "-" +
+         digits_of_store(use);
+}
+
+Result<void> UsedMounts::mark_published(const std::string& place) {
+  return env::append_file(published_mark(place), "");
+}
+
+bool UsedMounts::is_published(const std::string& place) {
+  return env::exists(published_mark(place));
 }
 
 Result<std::vector<std::string>> UsedMounts::places() const {
@@ -120,19 +139,16 @@ Result<void> UsedMounts::clear_tree(const std::string& place) const {
   return Error(Errc::kFull, strays + " is full").with_hint("remove what you do not need of it");
 }
 
-Result<void> UsedMounts::add(const model::VolumeUse& use,
-                             const runner::AttemptOnNode& attempt) const {
+Result<void> UsedMounts::add(const std::string& place, const runner::AttemptOnNode& attempt) const {
   TRY(env::make_directories(folder_, env::Access::kOwner));
   const env::FileLock lock = TRY(env::FileLock::acquire_within(lock_file(), kLockPatience));
-  const std::string place = place_of(use);
   TRY(env::make_directories(uses_of(place)));
   TRY(env::append_file(file_of(place, attempt), ""));
   return env::make_directories(tree_of(place));
 }
 
-Result<void> UsedMounts::remove(const model::VolumeUse& use,
+Result<void> UsedMounts::remove(const std::string& place,
                                 const runner::AttemptOnNode& attempt) const {
-  const std::string place = place_of(use);
   if (!env::exists(uses_of(place))) return {};
   const env::FileLock lock = TRY(env::FileLock::acquire_within(lock_file(), kLockPatience));
   return env::remove_file(file_of(place, attempt));

@@ -14,7 +14,8 @@ namespace runnel::agent {
 
 // The versions of volumes that attempts of a home read, each in a folder that all of them share:
 // `<home>/mounts/NAME@VERSION-STORE/tree`, with a file for each of them in `uses` beside it. STORE
-// is a part of the hash of the store's URL: equal versions of two stores are two places.
+// is a part of the hash of the store's URL: equal versions of two stores are two places. And the
+// branches that they write, each in `BRANCH.ATTEMPT@NAME-STORE/tree`.
 //
 // Contract: add() and remove() are idempotent, and what add() has returned from is not taken away
 //           before remove(): both, and remove_unused(), hold one lock of the home. A kill leaves
@@ -30,11 +31,19 @@ class UsedMounts {
   const std::string& folder() const { return folder_; }
   // All of what a version has here, and the folder in it that its files are to be found in.
   std::string place_of(const model::VolumeUse& use) const;
+  // The same of a branch that one attempt writes.
+  std::string place_of_branch(const model::VolumeUse& use, const std::string& branch,
+                              AttemptNumber attempt) const;
   static std::string tree_of(const std::string& place) { return place + "/tree"; }
 
   // From here on the attempt uses the version; its folders are made.
-  Result<void> add(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
-  Result<void> remove(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
+  Result<void> add(const std::string& place, const runner::AttemptOnNode& attempt) const;
+  Result<void> remove(const std::string& place, const runner::AttemptOnNode& attempt) const;
+
+  // Whether all that was written in a place is published, and nothing is written there any more:
+  // said by whoever held its mount. Not synced: it is found out again after a power loss.
+  static Result<void> mark_published(const std::string& place);
+  static bool is_published(const std::string& place);
 
   // All of them, of any attempt; what else is in the folder is somebody's.
   Result<std::vector<std::string>> places() const;

@@ -36,32 +36,32 @@ class UsedMountsTest : public ::testing::Test {
 
 TEST_F(UsedMountsTest, OneIsUsedUntilItsLastAttemptHasEnded) {
   EXPECT_FALSE(MUST(UsedMounts::is_used(place_)));
-  MUST(mounts_.add(use_, attempt(0)));
-  MUST(mounts_.add(use_, attempt(0, "n2")));
-  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0, "n2")));
+  MUST(mounts_.add(place_, attempt(0)));
   EXPECT_TRUE(env::exists(UsedMounts::tree_of(place_)));
-  MUST(mounts_.remove(use_, attempt(0)));
+  MUST(mounts_.remove(place_, attempt(0)));
   EXPECT_TRUE(MUST(UsedMounts::is_used(place_))) << "on another node";
   EXPECT_FALSE(unmount_unused());
   EXPECT_EQ(unmounted_, 0);
-  MUST(mounts_.remove(use_, attempt(0, "n2")));
-  MUST(mounts_.remove(use_, attempt(0, "n2")));
+  MUST(mounts_.remove(place_, attempt(0, "n2")));
+  MUST(mounts_.remove(place_, attempt(0, "n2")));
   EXPECT_FALSE(MUST(UsedMounts::is_used(place_)));
 }
 
 TEST_F(UsedMountsTest, WhatNobodyUsesGoesWhole) {
-  MUST(mounts_.add(use_, attempt(0)));
-  MUST(mounts_.remove(use_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0)));
+  MUST(mounts_.remove(place_, attempt(0)));
   EXPECT_TRUE(unmount_unused());
   EXPECT_EQ(unmounted_, 1);
   EXPECT_FALSE(env::exists(place_));
-  MUST(mounts_.add(use_, attempt(1)));
+  MUST(mounts_.add(place_, attempt(1)));
   EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
 }
 
 TEST_F(UsedMountsTest, OneThatIsBusyStays) {
-  MUST(mounts_.add(use_, attempt(0)));
-  MUST(mounts_.remove(use_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0)));
+  MUST(mounts_.remove(place_, attempt(0)));
   answer_ = Error(Errc::kConflict, "somebody stands in it");
   EXPECT_FALSE(unmount_unused());
   EXPECT_TRUE(env::exists(place_));
@@ -72,7 +72,7 @@ TEST_F(UsedMountsTest, OneThatIsBusyStays) {
 
 TEST_F(UsedMountsTest, WhatReadersCouldNotHaveIsNotedUntilThePlaceGoes) {
   using ReadFailure = UsedMounts::ReadFailure;
-  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0)));
   EXPECT_EQ(UsedMounts::noted(place_, now_), std::nullopt);
   MUST(UsedMounts::note(place_, ReadFailure::kUnread, "the store is away"));
   EXPECT_EQ(UsedMounts::noted(place_, now_), "the store is away");
@@ -86,7 +86,7 @@ TEST_F(UsedMountsTest, WhatReadersCouldNotHaveIsNotedUntilThePlaceGoes) {
   MUST(UsedMounts::note(place_, ReadFailure::kDamaged, "another pack"));
   EXPECT_EQ(UsedMounts::noted(place_, now_), "another pack");
   EXPECT_EQ(MUST(env::list_directory(place_)).size(), 4U) << "tree, uses and two notes";
-  MUST(mounts_.remove(use_, attempt(0)));
+  MUST(mounts_.remove(place_, attempt(0)));
   EXPECT_TRUE(unmount_unused());
   EXPECT_FALSE(UsedMounts::is_damaged(place_));
 }
@@ -102,9 +102,9 @@ TEST_F(UsedMountsTest, OfAHomeBehindALinkThePlacesAreItsOwn) {
 TEST_F(UsedMountsTest, VersionsHavePlacesOfTheirOwn) {
   model::VolumeUse other = use_;
   other.version = "fedcba9876543210";
-  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.add(place_, attempt(0)));
   EXPECT_FALSE(MUST(UsedMounts::is_used(mounts_.place_of(other))));
-  MUST(mounts_.remove(other, attempt(0)));
+  MUST(mounts_.remove(mounts_.place_of(other), attempt(0)));
   EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
 }
 

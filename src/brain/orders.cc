@@ -4,6 +4,7 @@
 #include "brain/brain.h"
 #include "brain/places.h"
 #include "brain/task_environment.h"
+#include "model/variables.h"
 
 namespace runnel::brain {
 namespace {
@@ -48,6 +49,24 @@ bool may_try_again(const model::StepSpec& step) {
   return step.retry.max > 0 || step.checkpoint.has_value() || step.search.has_value();
 }
 
+IntervalSet succeeded(const Step& step) {
+  IntervalSet tasks;
+  if (const auto plain = step.plain.find(Status::kSucceeded); plain != step.plain.end()) {
+    tasks = plain->second;
+  }
+  for (const auto& [index, task] : step.tasks) {
+    if (task.status == Status::kSucceeded) tasks.insert(index.value());
+  }
+  return tasks;
+}
+
+model::MergeOrder merge_of(const Job& job, StepIndex written) {
+  const auto position = static_cast<std::size_t>(written.value());
+  const model::StepSpec& spec = job.spec->steps.at(position);
+  return {model::branches_of_step(job.id, spec), succeeded(job.steps.at(position)).ranges(),
+          spec.rank_count()};
+}
+
 model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share& share) {
   const model::StepSpec& step = task.step;
   CHECK(share.first_rank % step.procs_per_node == 0, "a place holds part of a node's processes");
@@ -65,6 +84,11 @@ model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share
   order.place_env = device_environment(task, node);
   order.secrets = step.secrets;
   order.volumes = step.volumes;
+  if (step.writes_volumes()) {
+    order.branch =
+        model::branch_of_task(model::branches_of_step(task.job.id, step), task.attempt.task.index);
+  }
+  if (step.publishes) order.merge = merge_of(task.job, *step.publishes);
   order.workdir = task.job.spec->workdir;
   // A shared node runs all its places under one limit.
   const model::Resources granted =

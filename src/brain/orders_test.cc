@@ -4,6 +4,7 @@
 
 #include "brain/brain.h"
 #include "brain/testing/story.h"
+#include "model/publishing_steps.h"
 
 namespace runnel::brain {
 namespace {
@@ -51,6 +52,28 @@ TEST(StartOrder, CarriesWhatTheStepSays) {
   EXPECT_EQ(order->world_size, 1);
   EXPECT_EQ(order->port, 0);
   EXPECT_FALSE(order->keep_task_dir);
+}
+
+TEST(StartOrder, SaysWhichBranchesAreWrittenAndMerged) {
+  model::StepSpec writing = testing::plain_step("train");
+  writing.task_count = 6;
+  writing.procs_per_node = 2;
+  writing.volumes = {{"out", "results", "", "file:///v", false, model::VolumeMode::kWrite}};
+  model::JobSpec spec = testing::job_of("fashion", {writing});
+  MUST(model::add_publishing_steps(spec));
+  Story story;
+  const NodeId node = story.node("n1", amount(8));
+  const JobId job = story.submit(spec);
+  const auto written = start_order(story.state(), story.running(job, 0, 1, node), node);
+  EXPECT_EQ(written->branch, job.str() + ".train.1");
+  EXPECT_FALSE(written->merge);
+  story.tasks_become(job, 0, {2, 4}, Status::kSucceeded);
+  const auto merged = start_order(story.state(), story.running(job, 1, 0, node), node);
+  ASSERT_TRUE(merged->merge);
+  EXPECT_EQ(merged->merge->branches, job.str() + ".train");
+  EXPECT_EQ(merged->merge->tasks, (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 4}}));
+  EXPECT_EQ(merged->merge->world_size, 2);
+  EXPECT_TRUE(merged->branch.empty());
 }
 
 TEST(StartOrder, SaysWhereMetricsAreAndWhatASearchLooksAt) {

@@ -159,7 +159,10 @@ struct Arguments {
   bool lazy = false;                      // volume umount --lazy
   std::string mount_mode = "ro";          // volume mount --mode
   std::string branch;                     // volume mount --branch
+  std::string branches_from;              // volume merge
+  std::string merge_name;                 // volume merge --once
   std::int64_t term = 0;                  // volume mount --term
+  bool from_base = false;                 // volume mount
   std::string while_used;                 // volume mount --while-used
   bool looked_up = false;                 // volume mount --looked-up
 };

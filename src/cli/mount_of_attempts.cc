@@ -39,7 +39,8 @@ void MountOfAttempts::note(const volume_server::MountNews& news) {
 }
 
 // The next one may be there already.
-void MountOfAttempts::end() {
+void MountOfAttempts::end(Ends how) {
+  if (how == Ends::kPublished) (void)agent::UsedMounts::mark_published(place_);
   const auto unmounted = [this]() -> Result<void> {
     const bool is_there = fuse::mount_in(agent::UsedMounts::tree_of(place_)).has_value();
     return is_there ? Result<void>(Error(Errc::kConflict, "another mount is there"))

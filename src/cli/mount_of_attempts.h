@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,8 +26,10 @@ class MountOfAttempts {
   // To be called each second or so. Waits for others who change its uses.
   void look();
   void note(const volume_server::MountNews& news);
-  // The mount is no more: what is left of its place goes, unless it is about to be used again.
-  void end();
+  // The mount is no more: what is left of its place goes, unless it is about to be used again, and
+  // whoever uses it is told whether all that was written is published.
+  enum class Ends : std::uint8_t { kAsItIs, kPublished };
+  void end(Ends how);
 
  private:
   const agent::UsedMounts mounts_;

@@ -24,6 +24,7 @@ void add_readers(const json::Value& job, const std::string& volume, const std::s
   for (const json::Value& step : list_at(*spec, "steps")) {
     for (const json::Value& use : list_at(step, "volumes")) {
       if (text_of(use, "volume") != volume || real_place(text_of(use, "store")) != place) continue;
+      if (text_of(use, "mode") == "rw") continue;  // Its branches hold what they come of.
       volume::SessionRecord reader;
       reader.kind = "job";
       reader.source = text_of(job, "id");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "cli/print.h"
@@ -7,6 +8,7 @@
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
+#include "env/files.h"
 #include "home/pause.h"
 #include "volume/branch_session.h"
 #include "volume/merge.h"
@@ -78,6 +80,19 @@ Result<bool> is_any_unsealed(VolumeClient& client, Volume& volume,
   });
 }
 
+// Each once.
+Result<std::vector<std::string>> names_to_merge(const Arguments& arguments) {
+  std::set<std::string> once(arguments.targets.begin(), arguments.targets.end());
+  if (!arguments.branches_from.empty()) {
+    std::istringstream lines(TRY(env::read_file(arguments.branches_from)));
+    for (std::string line; std::getline(lines, line);) once.insert(line);
+  }
+  if (!once.empty()) return std::vector<std::string>(once.begin(), once.end());
+  return Error(Errc::kInvalid, "nothing says which branches are to be merged")
+      .with_field("branch")
+      .with_hint("see them: runnel volume branches " + arguments.volume);
+}
+
 }  // namespace
 
 Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
@@ -90,15 +105,16 @@ Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
 
 Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
-  const std::set<std::string> once(arguments.targets.begin(), arguments.targets.end());
-  const std::vector<std::string> names(once.begin(), once.end());
+  const std::vector<std::string> names = TRY(names_to_merge(arguments));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   for (Duration waited; waited < kSealedWithin; waited = waited + kSealedLookEvery) {
     if (!TRY(is_any_unsealed(*client, opened, names))) break;
     home::pause(kSealedLookEvery);
   }
-  volume::MergeOptions options{"by hand", arguments.message.value_or("")};
+  const bool is_of_job = !arguments.merge_name.empty();
+  volume::MergeOptions options{is_of_job ? arguments.merge_name : "by hand",
+                               arguments.message.value_or(""), is_of_job};
   const std::string version = TRY(
       client->run(volume::merge_branches(client->loop(), opened, names, std::move(options), {})));
   TRY(client->run(volume::remove_merged(opened, names)));

@@ -159,7 +159,9 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
   add_cache(app, arguments);
   add_store(app, arguments);
   // Of a branch: by default the one after the last that has written it.
-  app.add_option("--term", arguments.term)->group("");
+  CLI::Option* const term = app.add_option("--term", arguments.term)->group("");
+  // What earlier terms have written is in it no more.
+  app.add_flag("--from-base", arguments.from_base)->group("")->needs(term);
   // Of one that attempts share, its place: agent/used_mounts.h.
   app.add_option("--while-used", arguments.while_used)->group("");
   // The version is a whole id that is there.
@@ -174,7 +176,11 @@ void add_volume_branches(CLI::App& app, Arguments& arguments) {
 
 void add_volume_merge(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME")->required();
-  app.add_option("branch", arguments.targets, "the branches")->required();
+  CLI::Option* const branches = app.add_option("branch", arguments.targets, "the branches");
+  // Of a job: a file of their names, a line each, and the name of the merge, which is made once.
+  CLI::Option* const from = app.add_option("--branches-from", arguments.branches_from)->group("");
+  app.add_option("--once", arguments.merge_name)->group("")->needs(from);
+  branches->excludes(from);
   add_message(app, arguments);
   add_store(app, arguments);
 }

@@ -60,8 +60,9 @@ struct Plan {
   std::optional<volume::DiskCache::Options> cache;
   std::optional<volume::SeenHead> head;  // Of the volume, as it was just read.
   bool is_written = false;
-  std::string branch;      // Of the volume, that is written; empty: itself.
-  std::int64_t term = 0;   // As BranchWriting has it.
+  std::string branch;     // Of the volume, that is written; empty: itself.
+  std::int64_t term = 0;  // As BranchWriting has them.
+  bool from_base = false;
   std::string while_used;  // The place of a mount that attempts share; empty: somebody unmounts it.
 
   // Of what is written to the newest version is another one each time.
@@ -190,6 +191,7 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.while_used = arguments.while_used;
   plan.branch = arguments.branch;
   plan.term = arguments.term;
+  plan.from_base = arguments.from_base;
   if (!plan.branch.empty()) TRY(volume::check_branch_name(plan.branch));
   plan.is_written = arguments.mount_mode == "rw" || !plan.branch.empty();
   if (plan.is_written) TRY(check_newest(target));
@@ -240,6 +242,8 @@ MountRequest request_of(const Plan& plan, const home::Home& home) {
   request.log = home.writing();
   request.branch = plan.branch;
   request.term = plan.term;
+  request.from_base = plan.from_base;
+  if (plan.from_base) request.format = MountRequest::kFromBaseFormat;
   request.connection = connection_number();
   return request;
 }
@@ -264,7 +268,9 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
     options.reader_failed = [&of_attempts](const auto& news) { of_attempts->note(news); };
   }
   const Result<void> held = fuse::Holder(std::move(options)).run();
-  if (of_attempts) of_attempts->end();
+  const bool is_published = plan.is_written && held.ok();
+  using Ends = MountOfAttempts::Ends;
+  if (of_attempts) of_attempts->end(is_published ? Ends::kPublished : Ends::kAsItIs);
   TRY(Result<void>(held));
   return 0;
 }
@@ -311,6 +317,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   if (!plan.branch.empty()) {
     holder.argv = with(std::move(holder.argv),
                        {"--branch", plan.branch, "--term", std::to_string(plan.term)});
+    if (plan.from_base) holder.argv.emplace_back("--from-base");
   }
   if (!plan.while_used.empty()) {
     holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});

@@ -12,6 +12,7 @@
 #include "hash/sha256.h"
 #include "json/value.h"
 #include "model/codec.h"
+#include "model/publishing_steps.h"
 #include "model/store_variables.h"
 #include "model/variables.h"
 #include "spec/check_job.h"
@@ -99,7 +100,7 @@ Result<void> check_pinned(const model::JobSpec& spec, const std::string& path) {
   for (const model::StepSpec& step : spec.steps) {
     for (const model::VolumeUse& use : step.volumes) {
       const std::string field = path + "steps." + step.name + ".volumes." + use.name;
-      if (!is_version_id(use.version)) {
+      if (!use.is_written() && !is_version_id(use.version)) {
         return Error(Errc::kInvalid, "'" + use.version + "' is not the whole id of a version")
             .with_field(field + ".version")
             .with_value(use.version)
@@ -150,9 +151,11 @@ Result<Submission> read_submission(std::string_view json_body, const std::string
   auto body = TRY(model::read_record<SubmissionBody>(TRY(parse_body(json_body))));
   Submission submission;
   submission.owner = owner;
-  submission.spec = std::make_shared<const model::JobSpec>(std::move(body.spec.read));
-  TRY(judge(*submission.spec));
-  TRY(check_pinned(*submission.spec, "spec."));
+  model::JobSpec spec = std::move(body.spec.read);
+  TRY(judge(spec));
+  TRY(check_pinned(spec, "spec."));
+  TRY(model::add_publishing_steps(spec));
+  submission.spec = std::make_shared<const model::JobSpec>(std::move(spec));
   submission.secrets = TRY(values_of(body.secrets));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
@@ -174,8 +177,9 @@ Result<Submission> read_job_file(std::string_view yaml_body, const std::string& 
   submission.owner = owner;
   spec::JobFileReport report = spec::parse_job_file_all(yaml_body, context);
   if (!report.spec) return all_of(std::move(report.errors));
+  TRY(check_pinned(*report.spec, ""));
+  TRY(model::add_publishing_steps(*report.spec));
   submission.spec = std::make_shared<const model::JobSpec>(*std::move(report.spec));
-  TRY(check_pinned(*submission.spec, ""));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
   return submission;

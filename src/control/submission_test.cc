@@ -86,6 +86,17 @@ model::JobSpec spec_with_volume(const std::string& version, const std::string& s
   return spec;
 }
 
+TEST(Submission, AStepPublishesWhatAnotherOneWrites) {
+  model::JobSpec spec = spec_with_volume("", "file:///volumes");
+  spec.steps[0].volumes[0].mode = model::VolumeMode::kWrite;
+  const auto read = read_submission("{\"spec\":" + model::encode_text(spec) + "}", "ann");
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  ASSERT_EQ(read->spec->steps.size(), 2U);
+  EXPECT_EQ(read->spec->steps[1].name, "only.publish");
+  const auto again = read_submission("{\"spec\":" + model::encode_text(*read->spec) + "}", "ann");
+  EXPECT_FALSE(again.ok()) << "it comes by itself";
+}
+
 TEST(Submission, NamesTheVersionsOfItsVolumesForGood) {
   const auto field = [](const std::string& version, const std::string& store) {
     const model::JobSpec spec = spec_with_volume(version, store);

@@ -222,6 +222,7 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.logs = request.log;
   options.branch = request.branch;
   options.term = request.term;
+  options.from_base = request.from_base;
   options.connection_number = static_cast<std::uint64_t>(request.connection);
   options.say = [this, connection, &request](const std::string& sentence, bool is_damage) {
     tell_error(connection, request, sentence, is_damage);

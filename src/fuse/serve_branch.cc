@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "env/clock.h"
 #include "env/random.h"
+#include "env/remove_tree.h"
 #include "fuse/branch_requests.h"
 #include "fuse/branch_service.h"
 #include "fuse/kernel_node.h"
@@ -102,6 +103,8 @@ class Served {
     auto first = CO_TRY(co_await async::race<void>(loop_, std::move(both), stop));
     co_return std::move(first.result);
   }
+  // Whether the log was of a branch alone, which has all of it once run() or publish() has ended.
+  bool is_log_spent() const { return !options_.branch.empty() && !publishing_->has_lost(); }
   // Of a mount that is no more.
   Async<void> publish(async::StopToken stop) {
     if (options_.serving) options_.serving();
@@ -125,11 +128,12 @@ class Served {
     if (!options.branch.empty()) {
       return std::make_unique<writing::AttemptPublishing>(
           loop_, volume_, branch_,
-          writing::AttemptPublishing::Options{
-              .writing = {.name = options.branch, .term = options.term},
-              .publishing = std::move(publishing),
-              .rebase = rebase,
-              .lost = lost});
+          writing::AttemptPublishing::Options{.writing = {.name = options.branch,
+                                                          .term = options.term,
+                                                          .from_base = options.from_base},
+                                              .publishing = std::move(publishing),
+                                              .rebase = rebase,
+                                              .lost = lost});
     }
     const auto recovered = [this](const std::string& version) {
       if (options_.say) options_.say("what was written and not published is " + version, false);
@@ -226,11 +230,15 @@ std::string log_of(const ServeOptions& options) {
   return options.branch.empty() ? kByHand : log_of_branch(options.branch, options.term);
 }
 
+std::string log_folder_of(const Volume& volume, const ServeOptions& options) {
+  CHECK(!options.logs.empty(), "a mount is to be written to without a log");
+  return options.logs + "/" + volume.head().uuid + "/" + log_of(options);
+}
+
 Async<std::unique_ptr<Branch>> open_branch(async::EventLoop& loop, const Volume& volume,
                                            const ServeOptions& options, async::StopToken stop) {
-  CHECK(!options.logs.empty(), "a mount is to be written to without a log");
   const std::string name = log_of(options);
-  const std::string folder = options.logs + "/" + volume.head().uuid + "/" + name;
+  const std::string folder = log_folder_of(volume, options);
   const auto worker = CO_TRY(async::Worker::create(loop, {.name = "open-log"}));
   Result<std::unique_ptr<writing::LogFolder>> log =
       co_await open_log(loop, *worker, folder, std::move(stop));
@@ -240,6 +248,14 @@ Async<std::unique_ptr<Branch>> open_branch(async::EventLoop& loop, const Volume&
                     .owner = {volume.head().uuid, name},
                     .nonce = env::real_random().next()};
   co_return co_await Branch::open(loop, std::move(site), volume.head().newest_version());
+}
+
+// Nobody goes on with it: its branch is sealed.
+Async<void> remove_log(async::EventLoop& loop, std::string folder) {
+  const auto worker = CO_TRY(async::Worker::create(loop, {.name = "remove-log"}));
+  const Result<void> removed = co_await worker->run([&folder] { return env::remove_tree(folder); });
+  MUST(co_await worker->stop());
+  co_return removed;
 }
 
 // Nobody else would know.
@@ -258,13 +274,17 @@ Async<void> with_branch(async::EventLoop& loop, Volume& volume, volume::PackCach
                         ServeOptions options, Work work, async::StopToken stop) {
   const std::unique_ptr<Branch> branch = CO_TRY(co_await open_branch(loop, volume, options, stop));
   tell_lost(*branch, options);
+  const std::string log = log_folder_of(volume, options);
   Result<void> done;
+  bool is_log_spent = false;
   {
     Served served(loop, volume, packs, options, *branch);
     done = co_await (served.*work)(std::move(stop));
+    is_log_spent = done.ok() && served.is_log_spent();
   }
   if (volume.has_session()) (void)co_await volume.end_session();
   MUST(co_await branch->stop());
+  if (is_log_spent) (void)co_await remove_log(loop, log);
   co_return done;
 }
 

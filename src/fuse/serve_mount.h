@@ -25,6 +25,7 @@ struct ServeOptions {
   // The branch of the volume that it writes (volume/branch_session.h); empty: the volume itself.
   std::string branch;
   std::int64_t term = 0;
+  bool from_base = false;
   std::function<void()> serving;  // Called once requests are answered.
   ErrorNotices::Say say;          // Why requests failed; empty: nobody hears.
 };

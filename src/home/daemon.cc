@@ -175,7 +175,7 @@ control::HomeInfo Daemon::info() const {
   }
   for (const agent::SlowStart& start : agent::slow_starts(agent_->waiting())) {
     info.slow_starts.push_back(
-        {start.job, start.step, {start.sentence, agent::slow_start_remedy()}});
+        {start.job, start.step, start.reason, {start.sentence, start.remedy}});
   }
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();

@@ -65,12 +65,24 @@ void check_step_name(const Site& at, const StepSpec& step, detail::Seen<std::str
   at.refuse("there are two steps '" + shown(step.name) + "'", step.name, "rename one of them");
 }
 
+void check_publishing(const Site& at, const JobSpec& spec, const StepSpec& step) {
+  if (!step.publishes) return;
+  if (at.submitted()) {
+    return at.refuse("a step that publishes what another one wrote comes by itself", "",
+                     "leave it out");
+  }
+  const auto position = static_cast<std::size_t>(step.publishes->value());
+  const bool is_there = position < spec.steps.size() && spec.steps[position].writes_volumes();
+  if (!is_there) at.refuse("there is no step that writes volumes at this position", "", "");
+}
+
 void check_steps(const Site& job, const JobSpec& spec) {
   detail::Seen<std::string> names;
   for (std::size_t i = 0; i < spec.steps.size() && !job.full(); ++i) {
     const StepSpec& step = spec.steps[i];
     const Site at = site_of(job, spec, i);
     check_step_name(at.at("name"), step, names);
+    check_publishing(at.at("publishes"), spec, step);
     detail::check_step(at, step);
     detail::check_tasks(at, step);
     detail::check_dependencies(at, spec, step);

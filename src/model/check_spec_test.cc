@@ -428,6 +428,9 @@ TEST(CheckSpec, ANewJobReadsVolumesThatCanBe) {
   EXPECT_EQ(with({"data", "Fashion", "latest", ""}), Paths{"steps.search.volumes.data.volume"});
   EXPECT_EQ(with({"data", "fashion", "a/b", ""}), Paths{"steps.search.volumes.data.version"});
   EXPECT_EQ(with({"a b", "fashion", "latest", ""}), Paths{"steps.search.volumes[0].name"});
+  EXPECT_EQ(with({"data", "fashion", "", "", false, VolumeMode::kWrite}), Paths{});
+  EXPECT_EQ(with({"data", "fashion", "v1", "", false, VolumeMode::kWrite}),
+            Paths{"steps.search.volumes.data.version"});
   for (const char* store : {"--help", "file://../x", "gs://bucket", "s3:bucket"}) {
     EXPECT_EQ(with({"data", "fashion", "latest", store}), Paths{"steps.search.volumes.data.store"});
   }

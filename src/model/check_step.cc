@@ -324,7 +324,7 @@ bool is_store_url(const std::string& text) {
 void check_volume(const Site& at, const VolumeUse& use) {
   const bool has_name = at.at("name").named(use.name);
   const bool has_volume = at.at("volume").named(use.volume);
-  const bool has_version = at.at("version").named(use.version);
+  const bool has_version = use.is_written() || at.at("version").named(use.version);
   at.at("store").text(use.store, kPathBytesMax);
   if (!at.submitted() || !has_name || !has_volume || !has_version) return;
   if (!is_step_name(use.name)) {
@@ -340,7 +340,12 @@ void check_volume(const Site& at, const VolumeUse& use) {
     at.at("store").refuse("'" + shown(use.store) + "' is no store of volumes", use.store,
                           "write file:///FOLDER or s3://BUCKET/PREFIX");
   }
-  if (is_name(use.version)) return;
+  if (use.is_written() ? use.version.empty() : is_name(use.version)) return;
+  if (use.is_written()) {
+    at.at("version").refuse("a volume that is written goes on from its newest version", use.version,
+                            "leave it out");
+    return;
+  }
   at.at("version").refuse("'" + shown(use.version) + "' cannot be a version", use.version,
                           "write latest, a tag, or an id of `runnel volume versions`");
 }

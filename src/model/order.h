@@ -23,6 +23,15 @@ struct CheckpointSource {
   friend bool operator==(const CheckpointSource&, const CheckpointSource&) = default;
 };
 
+// The branches of volumes that the tasks of a step wrote, to be made one version of each.
+struct MergeOrder {
+  std::string branches;  // What their names begin with: "JOB.STEP". The name of the merge, too.
+  // The tasks that succeeded, as ranges without their ends.
+  std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
+  std::int32_t world_size = 1;  // Ranks of each: branch_of_rank().
+  friend bool operator==(const MergeOrder&, const MergeOrder&) = default;
+};
+
 // What control wants of one node for one attempt: run these ranks, in this lane, in this order.
 //
 // Contract: idempotent; a node that has (or had, and has not been told to forget) the attempt
@@ -46,6 +55,10 @@ struct StartOrder {
   std::vector<std::vector<std::pair<std::string, std::string>>> place_env;
   std::vector<SecretRef> secrets;
   std::vector<VolumeUse> volumes;
+  // What the task's branches of the volumes that it writes are called (branch_of_rank()). Empty
+  // where it writes none.
+  std::string branch;
+  std::optional<MergeOrder> merge;  // Of the volumes, before the attempt begins.
   std::string workdir;
   Bytes memory_max;  // Zero: no limit.
   std::int64_t milli_cpus = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -69,14 +70,23 @@ struct SecretRef {
   friend bool operator==(const SecretRef&, const SecretRef&) = default;
 };
 
-// A version of a volume that tasks read as a folder.
+enum class VolumeMode : std::uint8_t {
+  kRead,   // Tasks read a version.
+  kWrite,  // Each rank writes a branch, over the newest version as its first attempt begins.
+};
+
+// A volume that tasks have as a folder.
 struct VolumeUse {
   std::string name;  // The folder is in $RUNNEL_VOLUME_<NAME>: volume_variable().
   std::string volume;
   std::string
       version;        // A whole id once it is submitted; before also "latest", a tag, a beginning.
+                      // Empty where it is written.
   std::string store;  // Its URL; empty until it is submitted.
   bool linked = false;  // Whether files of it may be objects of other buckets.
+  VolumeMode mode = VolumeMode::kRead;
+
+  bool is_written() const { return mode == VolumeMode::kWrite; }
   friend bool operator==(const VolumeUse&, const VolumeUse&) = default;
 };
 
@@ -123,10 +133,16 @@ struct StepSpec {
   std::vector<std::pair<std::string, std::string>> envs;  // Sorted by name.
   std::vector<SecretRef> secrets;
   std::vector<VolumeUse> volumes;  // Sorted by name.
+  // The step whose branches of volumes it merges (publishing_steps.h).
+  std::optional<StepIndex> publishes;
 
   std::int32_t rank_count() const { return num_nodes * procs_per_node; }
   // Null when no node runs anything.
   const Command* command() const { return std::get_if<Command>(&run); }
+  bool writes_volumes() const {
+    return !publishes &&
+           std::ranges::any_of(volumes, [](const VolumeUse& use) { return use.is_written(); });
+  }
   bool is_external() const { return std::holds_alternative<ExternalTrials>(run); }
   friend bool operator==(const StepSpec&, const StepSpec&) = default;
 };

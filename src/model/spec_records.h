@@ -42,6 +42,17 @@ struct Form<SearchSpec::Method> : WordForm<SearchSpec::Method, parse_search_meth
 template <>
 struct Form<PrunerSpec::Kind> : WordForm<PrunerSpec::Kind, parse_pruner_kind> {};
 
+inline std::string_view to_string(VolumeMode mode) {
+  return detail::word_of(mode, kVolumeModeWords);
+}
+
+inline Result<VolumeMode> parse_volume_mode(std::string_view word) {
+  return detail::parse_word<VolumeMode>(word, kVolumeModeWords, "a mode of a volume");
+}
+
+template <>
+struct Form<VolumeMode> : WordForm<VolumeMode, parse_volume_mode> {};
+
 template <>
 struct Fields<Parameter::Condition> {
   static void visit(auto& visit, auto& condition) {
@@ -205,6 +216,7 @@ template <>
 struct Fields<VolumeUse> {
   static void visit(auto& visit, auto& use) {
     visit("linked", use.linked);
+    visit("mode", use.mode);
     visit("name", use.name, Required());
     visit("store", use.store);
     visit("version", use.version, Text{"latest"});
@@ -232,6 +244,7 @@ struct Fields<StepSpec> {
     visit("parallel", step.parallel);
     visit("params", step.params);
     visit("procs_per_node", step.procs_per_node, kOne);
+    visit("publishes", step.publishes);
     visit("resources", step.resources);
     visit("retry", step.retry);
     visit("run", command.script);

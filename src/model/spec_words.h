@@ -13,6 +13,7 @@ inline constexpr std::array<std::string_view, 8> kSearchMethodWords = {
     "auto", "grid", "random", "tpe", "cma-es", "gp", "nsga2", "pbt"};
 inline constexpr std::array<std::string_view, 3> kPrunerKindWords = {"asha", "hyperband", "median"};
 inline constexpr std::array<std::string_view, 3> kHealthActionWords = {"warn", "restart", "kill"};
+inline constexpr std::array<std::string_view, 2> kVolumeModeWords = {"ro", "rw"};
 inline constexpr std::array<std::string_view, 2> kModeWords = {"min", "max"};  // By `maximize`.
 
 // The events that `retry.on_events` may name. An attempt that failed by itself is the last.

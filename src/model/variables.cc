@@ -96,6 +96,19 @@ std::string volume_variable(std::string_view name) {
   return variable;
 }
 
+std::string branches_of_step(const JobId& job, const StepSpec& step) {
+  return job.str() + "." + step.name;
+}
+
+std::string branch_of_task(const std::string& step, TaskIndex task) {
+  return step + "." + std::to_string(task.value());
+}
+
+std::string branch_of_rank(const std::string& task, std::int32_t rank, std::int32_t world_size) {
+  CHECK(rank >= 0 && rank < world_size, "a branch of a rank that the task does not have");
+  return world_size == 1 ? task : task + "." + std::to_string(rank);
+}
+
 std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,
                                                                 std::int32_t rank) {
   CHECK(rank >= order.first_rank, "a rank before those of its order");

@@ -28,6 +28,14 @@ std::string_view shell_variable(const SecretRef& secret);
 // "RUNNEL_VOLUME_TRAIN_SET" of the volume that a job calls "train-set".
 std::string volume_variable(std::string_view name);
 
+// What the names of all branches begin with that tasks of a step write: "JOB.STEP".
+std::string branches_of_step(const JobId& job, const StepSpec& step);
+// The branch of a volume that a task writes: "JOB.STEP.TASK".
+std::string branch_of_task(const std::string& step, TaskIndex task);
+// The branch of a volume that a rank of a task writes, where `task` is the branch of the whole one:
+// that, or in a gang "TASK.RANK".
+std::string branch_of_rank(const std::string& task, std::int32_t rank, std::int32_t world_size);
+
 // The variables that the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always, those
 // of the rank's place, and, in a gang, RANK, LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK,
 // but those that the order sets already. CHECKs that the rank belongs to the order.

@@ -40,6 +40,15 @@ TEST(VolumeVariable, IsTheNameInCapitals) {
   EXPECT_TRUE(is_own_variable(volume_variable("data")));
 }
 
+TEST(BranchOf, EachRankOfATaskHasItsName) {
+  StepSpec step;
+  step.name = "train";
+  const std::string task = branch_of_task(branches_of_step(JobId("job"), step), TaskIndex(3));
+  EXPECT_EQ(task, "job.train.3");
+  EXPECT_EQ(branch_of_rank(task, 0, 1), task);
+  EXPECT_EQ(branch_of_rank(task, 0, 2), "job.train.3.0");
+}
+
 TEST(OwnVariables, TheRestIsTheUsers) {
   for (const char* name : {"RANK", "MASTER_ADDR", "OMP_NUM_THREADS", "RUNNEL_HOME", "RUNNEL_", "",
                            "RUNNEL_JOB_IDS", "runnel_job_id", "PATH"}) {

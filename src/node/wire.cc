@@ -58,11 +58,21 @@ struct Fields<CheckpointSource> {
 };
 
 template <>
+struct Fields<MergeOrder> {
+  static void visit(auto& visit, auto& merge) {
+    visit("branches", merge.branches, Required());
+    visit("tasks", merge.tasks, Required());
+    visit("world_size", merge.world_size, Number{.min = 1, .fallback = 1});
+  }
+};
+
+template <>
 struct Fields<StartOrder> {
   static constexpr Number kRanks = {.min = 1, .fallback = 1};
   static void visit(auto& visit, auto& order) {
     visit("argv", order.argv);
     visit("attempt", order.attempt, Required());
+    visit("branch", order.branch);
     visit("checkpoint", order.checkpoint);
     visit("checkpoint_from", order.checkpoint_from);
     visit("env", order.env);
@@ -74,6 +84,7 @@ struct Fields<StartOrder> {
     visit("max_duration", order.max_duration);
     visit("max_log", order.max_log);
     visit("memory_max", order.memory_max);
+    visit("merge", order.merge);
     visit("metrics", order.metrics);
     visit("milli_cpus", order.milli_cpus);
     visit("node_rank", order.node_rank);

@@ -122,7 +122,8 @@ std::vector<Field> make_place_fields() {
        .spread = Spread::kDefault},
       {.name = "volumes",
        .form = Form::kVolumes,
-       .doc = "Volumes to read, by name: `{data: fashion}` is the folder `$RUNNEL_VOLUME_DATA`.",
+       .doc = "Volumes to read or write, by name: `{data: fashion}` is the folder "
+              "`$RUNNEL_VOLUME_DATA`.",
        .spread = Spread::kDefault},
       planned("ranks", "Resident MPI ranks."),
       planned("image", "A container image."),
@@ -241,7 +242,10 @@ const FieldTable& volume_fields() {
        {.name = "linked",
         .form = Form::kBoolean,
         .doc = "Whether files of it are objects of other buckets; `runnel run` finds it out."},
-       {.name = "mode", .form = Form::kText, .doc = "`ro`, the only one so far."}}};
+       {.name = "mode",
+        .form = Form::kText,
+        .doc = "`ro` (the default) or `rw`: each task writes a branch of its own, and what all of "
+               "them wrote is one version once the step has succeeded."}}};
   return kTable;
 }
 

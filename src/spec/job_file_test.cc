@@ -74,6 +74,20 @@ TEST(JobFile, CountsTasks) {
       5);
 }
 
+TEST(JobFile, AVolumeIsReadUnlessItSaysThatItIsWritten) {
+  const auto use = [](const std::string& text) {
+    return parse("{run: a, volumes: {out: " + text + "}}").steps[0].volumes.at(0);
+  };
+  EXPECT_EQ(use("results").version, "latest");
+  EXPECT_FALSE(use("results").is_written());
+  EXPECT_EQ(use("results@v1").version, "v1");
+  EXPECT_EQ(use("{volume: results, version: v1, mode: ro}").version, "v1");
+  EXPECT_FALSE(use("{volume: results, mode: ro}").is_written());
+  EXPECT_TRUE(use("{volume: results, mode: rw}").is_written());
+  EXPECT_EQ(use("{volume: results, mode: rw}").version, "") << "the newest one of its beginning";
+  EXPECT_EQ(use("{volume: results, mode: rw, store: 's3://b/p'}").store, "s3://b/p");
+}
+
 TEST(JobFile, TopFieldsAreDefaultsOfSteps) {
   const model::JobSpec job = parse(R"(
 envs: {A: 1, B: 2}

@@ -1,7 +1,9 @@
 #include <utility>
 
+#include "model/spec_words.h"
 #include "spec/scalars.h"
 #include "spec/step_draft.h"
+#include "spec/word.h"
 
 namespace runnel::spec {
 namespace {
@@ -17,20 +19,21 @@ model::VolumeUse read_volume_fields(Scope& scope, ObjectReader& object, std::str
     scope.refuse(object.item(), "`volume` is missing: nothing says which one it is", "",
                  "write volume: NAME, as `runnel volume list` shows it");
   }
-  if (const auto item = object.take("version")) {
-    use.version = read_text(scope, *item).value_or(use.version);
-  }
+  const auto version = object.take("version");
+  if (version) use.version = read_text(scope, *version).value_or(use.version);
   if (const auto item = object.take("store")) use.store = read_text(scope, *item).value_or("");
   if (const auto item = object.take("linked")) {
     use.linked = read_boolean(scope, *item).value_or(false);
   }
-  const auto mode = object.take("mode");
-  const auto word = mode ? read_text(scope, *mode) : std::nullopt;
-  if (word && *word != "ro") {
-    scope.refuse(*mode,
-                 "a volume of a job is read-only so far, and this says '" + shown(*word) + "'",
-                 shown(*word), "write to $RUNNEL_JOB_DIR, and publish it: runnel volume put");
+  if (const auto item = object.take("mode")) {
+    use.mode = read_word<model::VolumeMode>(scope, *item, model::kVolumeModeWords, "a mode")
+                   .value_or(use.mode);
   }
+  if (use.is_written() && version) {
+    scope.refuse(*version, "a volume that is written goes on from its newest version",
+                 shown(use.version), "leave out `version`");
+  }
+  if (use.is_written()) use.version.clear();
   object.done();
   return use;
 }

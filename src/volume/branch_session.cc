@@ -144,6 +144,13 @@ Async<bool> make(Volume& volume, const BranchWriting& writing) {
   co_return false;
 }
 
+Async<bool> go_on(Volume& volume, const BranchWriting& writing, SeenBranch branch) {
+  const bool goes_back = writing.from_base && branch.record().term < writing.term;
+  const auto has = goes_back ? Session::BranchHas::kItsBase : Session::BranchHas::kWhatItHad;
+  return volume.go_on_with_branch(session_of(volume, writing, kBranchKind),
+                                  std::move(branch.session), has);
+}
+
 // Those that have what they pin: what a late request has brought back may have lost it.
 Async<std::vector<SeenBranch>> whole_ones(Volume& volume, std::vector<SeenBranch> branches) {
   std::vector<SeenBranch> whole;
@@ -184,10 +191,8 @@ Async<void> begin_branch(Volume& volume, BranchWriting writing) {
       co_return is_anothers(volume, writing, "is written by somebody else by now");
     }
     const bool has_begun =
-        before.empty()
-            ? CO_TRY(co_await make(volume, writing))
-            : CO_TRY(co_await volume.go_on_with_branch(session_of(volume, writing, kBranchKind),
-                                                       best_of(std::move(before)).session));
+        before.empty() ? CO_TRY(co_await make(volume, writing))
+                       : CO_TRY(co_await go_on(volume, writing, best_of(std::move(before))));
     if (has_begun) co_return {};
   }
   co_return Error(Errc::kUnavailable, "branch '" + writing.name + "' of volume '" + volume.name() +

@@ -17,6 +17,8 @@ struct BranchWriting {
   std::string name;
   std::int64_t term = 1;
   bool is_new = true;  // Whether it may be made; else somebody has begun it in this term.
+  // What terms before have written is in it no more: it is as its base was.
+  bool from_base = false;
 };
 
 // Begins to write a branch, which is the volume's session from then on: over what a branch of this

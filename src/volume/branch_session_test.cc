@@ -149,6 +149,28 @@ TEST_F(BranchSessionTest, TheNextAttemptGoesOnAndTheOneBeforeIsRefused) {
 }
 
 // Both see that there is none.
+// What a failed attempt has written is nothing to the next one.
+TEST_F(BranchSessionTest, ALaterTermMayBeginWithTheBase) {
+  BranchWriter first = begin();
+  first.write("left", "3");
+  first.publish();
+  data_.put({{"later", "4"}});
+  const auto go_on = [this](std::int64_t term) {
+    VolumeContext context{data_.store(), env::real_clock(), data_.random(), {}};
+    Volume volume = data_.run(Volume::open(context, "data"));
+    data_.run(begin_branch(volume, {.name = "job.train.0", .term = term, .from_base = true}));
+    data_.run(volume.end_session());
+  };
+  go_on(1);
+  EXPECT_TRUE(contents_of(seen().at(0)).contains("left")) << "of the same term";
+  go_on(2);
+  const Contents contents = contents_of(seen().at(0));
+  EXPECT_FALSE(contents.contains("left"));
+  EXPECT_FALSE(contents.contains("later")) << "it has the base of the first one still";
+  EXPECT_TRUE(contents.contains("base"));
+  EXPECT_EQ(first.try_publish().error().code, Errc::kConflict);
+}
+
 TEST_F(BranchSessionTest, OfTwoThatMakeItAtOnceOneGoesOnWithTheOther) {
   for (int put = 1; put <= 3; ++put) {
     SCOPED_TRACE(put);

@@ -190,13 +190,14 @@ Async<void> HeldSession::hold(VersionPlace place) {
 }
 
 Async<std::optional<HeldSession>> HeldSession::for_going_on_with(Context context, SessionRecord who,
-                                                                 SeenSession branch) {
+                                                                 SeenSession branch,
+                                                                 Session::BranchHas has) {
   const Head& head = context.head.head();
   const std::string condemned = head.condemned;
   who.collections = head.collections;
-  std::optional<Session> taken = CO_TRY(
-      co_await Session::take_over(context.store, context.random, branch.key,
-                                  {.bytes = branch.bytes, .etag = branch.etag}, who, context.stop));
+  std::optional<Session> taken = CO_TRY(co_await Session::take_over(
+      context.store, context.random, branch.key, {.bytes = branch.bytes, .etag = branch.etag}, who,
+      context.stop, has));
   if (!taken) co_return std::optional<HeldSession>();
   HeldSession held(context, *std::move(taken));
   held.looked_at_ = condemned;

@@ -50,7 +50,8 @@ class HeldSession {
   // Goes on with a branch, as it was seen, whoever writes it. None when it has changed or ended
   // since.
   static Async<std::optional<HeldSession>> for_going_on_with(Context context, SessionRecord who,
-                                                             SeenSession branch);
+                                                             SeenSession branch,
+                                                             Session::BranchHas has);
   // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
   // when it is not in the head any more.
   static Async<HeldSession> for_reading(Context context, SessionRecord who, VersionPlace version);

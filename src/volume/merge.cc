@@ -1,10 +1,12 @@
 #include "volume/merge.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -213,17 +215,39 @@ class Merge {
   std::set<hash::Digest> bases_;  // The trees of the branches' bases.
 };
 
-// The version that this merge has made; none.
-Async<std::optional<std::string>> find_made(Volume& volume, std::string origin) {
+using IsOrigin = std::function<bool(std::string_view)>;
+
+// The version that a merge has made; none.
+Async<std::optional<std::string>> find_made(Volume& volume, IsOrigin is_it) {
   const std::vector<VersionPlace> recent = volume.head().recent;
   for (const VersionPlace& place : recent) {
     const Result<Manifest> manifest = co_await volume.manifest_at(place);
     const bool was_dropped = !manifest.ok() && manifest.error().code == Errc::kNotFound;
     if (was_dropped) continue;
     CO_TRY(Result<Manifest>(manifest));
-    if (manifest->origin == origin) co_return std::optional(manifest->version);
+    if (is_it(manifest->origin)) co_return std::optional(manifest->version);
   }
   co_return std::optional<std::string>();
+}
+
+Async<std::optional<std::string>> find_made(Volume& volume, const std::string& origin) {
+  return find_made(volume, [origin](std::string_view each) { return each == origin; });
+}
+
+// The version that has branches of which not all are there any more: others say that they are in
+// it. None: there is none.
+Async<std::optional<std::string>> find_removed(Volume& volume, std::vector<std::string> names,
+                                               std::string name) {
+  const auto has_name = [prefix = name + " "](std::string_view origin) {
+    return origin.starts_with(prefix);
+  };
+  const std::optional<std::string> made = CO_TRY(co_await find_made(volume, IsOrigin(has_name)));
+  if (!made) co_return made;
+  for (const SeenBranch& branch : CO_TRY(co_await see_branches(volume))) {
+    const bool is_one = std::ranges::find(names, branch.name()) != names.end();
+    if (is_one && branch.record().merged != *made) co_return std::optional<std::string>();
+  }
+  co_return made;
 }
 
 // The same branches as they are now; of one that has gone on since, another one.
@@ -299,7 +323,13 @@ Async<std::string> merge_branches(async::EventLoop& loop, Volume& volume,
                                   async::StopToken stop) {
   CO_TRY(co_await volume.refresh());
   CHECK(!names.empty(), "nothing is to be merged");
-  const std::vector<SeenBranch> branches = CO_TRY(co_await find_branches(volume, std::move(names)));
+  const Result<std::vector<SeenBranch>> found = co_await find_branches(volume, names);
+  if (options.is_only && !found.ok() && found.error().code == Errc::kNotFound) {
+    const std::optional<std::string> has_all =
+        CO_TRY(co_await find_removed(volume, std::move(names), options.origin));
+    if (has_all) co_return *has_all;
+  }
+  const std::vector<SeenBranch> branches = CO_TRY(Result<std::vector<SeenBranch>>(found));
   options.origin = origin_of(options.origin, branches);
   std::optional<std::string> made = merged_of(branches);
   if (!made) made = CO_TRY(co_await find_made(volume, options.origin));

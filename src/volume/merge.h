@@ -13,6 +13,8 @@ struct MergeOptions {
   // The name of the merge: of the same branches, as they are, it is made once, whoever asks again.
   std::string origin;
   std::string message;
+  // No other merge has its name: where branches are gone, the version of that name has them.
+  bool is_only = false;
 };
 
 // Makes one version of what sealed branches have changed, each against its base, over the newest

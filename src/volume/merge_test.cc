@@ -224,6 +224,33 @@ TEST_F(MergeTest, ItIsMadeOnce) {
 }
 
 // Killed before each of its changes: the version is there or not, and then it is made.
+// Killed before anybody noted its version, and asked for again by a job.
+TEST_F(MergeTest, OneOfAJobIsFoundByItsNameOnceItsBranchesAreGone) {
+  const auto merge_of_job = [this](const std::string& origin) {
+    data_.run(data_.volume().refresh());
+    return data_.try_run(
+        merge_branches(*data_.loop(), data_.volume(), {"one", "other"}, {origin, "", true}, {}));
+  };
+  BranchWriter one(data_, "one");
+  BranchWriter other(data_, "other");
+  one.write("x", "1");
+  other.write("y", "2");
+  one.seal();
+  other.seal();
+  const std::string version = MUST(merge_of_job("job.train"));
+  EXPECT_TRUE(
+      data_.run(remove_branch(data_.volume(), data_.run(find_branch(data_.volume(), "one")))));
+  EXPECT_EQ(MUST(merge_of_job("job.train")), version) << "killed while they were removed";
+  data_.run(remove_merged(data_.volume(), {"one", "other"}));
+  data_.put({{"later", "3"}});
+  EXPECT_EQ(MUST(merge_of_job("job.train")), version);
+  EXPECT_EQ(merge_of_job("job.trai").error().code, Errc::kNotFound);
+  BranchWriter again(data_, "other");
+  again.write("z", "4");
+  again.seal();
+  EXPECT_EQ(merge_of_job("job.train").error().code, Errc::kNotFound) << "it is another merge";
+}
+
 TEST_F(MergeTest, ItIsMadeOnceWhereverItIsKilled) {
   const std::vector<std::string> names{"one", "other"};
   for (int changes = 0;; ++changes) {

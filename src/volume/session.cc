@@ -144,7 +144,8 @@ Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, s
 
 Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env::Random& random,
                                                  std::string key, object::Object there,
-                                                 SessionRecord who, async::StopToken stop) {
+                                                 SessionRecord who, async::StopToken stop,
+                                                 BranchHas has) {
   SessionRecord record = CO_TRY(decode_session(there.bytes));
   ++record.beat;
   record.host = who.host;
@@ -157,6 +158,11 @@ Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env
     record.term = who.term;
     record.sealed = false;
     record.merged.clear();
+    const bool goes_back = has == BranchHas::kItsBase && record.pin != record.base;
+    if (goes_back) {
+      record.pin = record.base;
+      ++record.publishes;
+    }
   }
   const std::uint64_t number = CO_TRY(number_of(key.substr(key.rfind('/') + 1)));
   Session session(store, std::make_shared<Nonces>(random, number), std::move(key), record, stop);

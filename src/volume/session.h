@@ -86,9 +86,12 @@ class Session {
   // process from now on. None when somebody else does, or it is not there any more. Of a branch the
   // process before may live: it is told that it is no more the owner. `who` has its term then, and
   // the number of the last list of garbage, up to which nothing that a branch pins was condemned.
+  // `has`: what a branch has from then on.
+  enum class BranchHas : std::uint8_t { kWhatItHad, kItsBase };
   static Async<std::optional<Session>> take_over(object::ObjectStore& store, env::Random& random,
                                                  std::string key, object::Object there,
-                                                 SessionRecord who, async::StopToken stop);
+                                                 SessionRecord who, async::StopToken stop,
+                                                 BranchHas has = BranchHas::kWhatItHad);
 
   const SessionRecord& record() const { return record_; }
   const std::string& key() const { return key_; }

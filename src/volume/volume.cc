@@ -212,10 +212,11 @@ Async<bool> Volume::find_pinned(VersionPlace place, std::optional<Manifest>& int
   co_return into->version == place.version;
 }
 
-Async<bool> Volume::go_on_with_branch(SessionRecord who, SeenSession branch) {
+Async<bool> Volume::go_on_with_branch(SessionRecord who, SeenSession branch,
+                                      Session::BranchHas has) {
   CHECK(!session_, "a volume object has one session");
   session_ = CO_TRY(co_await HeldSession::for_going_on_with(session_context(), std::move(who),
-                                                            std::move(branch)));
+                                                            std::move(branch), has));
   co_return session_.has_value();
 }
 

@@ -79,7 +79,7 @@ class Volume {
   // the version's whole id. None when there is no such process, and nothing was begun.
   Async<std::optional<Snapshot>> go_on_reading(SessionRecord who, std::string version);
   // For branch_session.h. False when the branch has changed or ended since it was seen.
-  Async<bool> go_on_with_branch(SessionRecord who, SeenSession branch);
+  Async<bool> go_on_with_branch(SessionRecord who, SeenSession branch, Session::BranchHas has);
   // Makes a branch of the session of a writer who has put nothing yet: end_session() leaves it
   // where it is. kConflict when it was taken for dead.
   Async<void> become_branch();

@@ -36,6 +36,7 @@ struct Fields<volume_server::MountRequest> {
     visit("environment", request.environment);
     visit("folder", request.folder);
     visit("format", request.format, Number{.min = 1, .fallback = 1});
+    visit("from_base", request.from_base);
     visit("head", request.head);
     visit("hears_errors", request.hears_errors);
     visit("is_unmounted", request.is_unmounted);

@@ -36,16 +36,18 @@ struct MountRequest {
   std::int64_t connection = 0;  // With a log: the connection's number, by chance.
   bool is_unmounted = false;    // With a log: what is in it is to be published, and no more.
   std::string branch;           // With a log: the volume's branch that is written; empty: itself.
-  std::int64_t term = 0;        // With a branch: as BranchWriting has it.
-  bool hears_errors = false;    // Whoever holds it is told why readers got errors.
+  std::int64_t term = 0;        // With a branch: as BranchWriting has them.
+  bool from_base = false;
+  bool hears_errors = false;             // Whoever holds it is told why readers got errors.
   std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
   // What a server has to know: one of an earlier build passes over members that it does not know,
   // and refuses a request that would mean something else without them.
-  static constexpr std::int64_t kFormat = 4;
+  static constexpr std::int64_t kFormat = 5;
   static constexpr std::int64_t kReadingFormat = 1;  // Of mounts without a log, and warm-ups.
   static constexpr std::int64_t kWritingFormat = 2;  // Without a branch.
   static constexpr std::int64_t kBranchFormat = 3;
-  static constexpr std::int64_t kPacksFormat = 4;  // With `reads_packs`.
+  static constexpr std::int64_t kPacksFormat = 4;     // With `reads_packs`.
+  static constexpr std::int64_t kFromBaseFormat = 5;  // With `from_base`.
   std::int64_t format = kReadingFormat;
   friend bool operator==(const MountRequest&, const MountRequest&) = default;
 };

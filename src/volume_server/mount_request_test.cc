@@ -122,7 +122,7 @@ TEST_F(MountRequestTest, MembersOfLaterBuildsArePassedOver) {
 }
 
 TEST_F(MountRequestTest, OneOfALaterFormatIsRefusedAsSuch) {
-  send_text(R"({"format":5,"store":["of another kind"],"volume":"data"})");
+  send_text(R"({"format":6,"store":["of another kind"],"volume":"data"})");
   EXPECT_EQ(received().error().code, Errc::kUnsupported);
 }
 

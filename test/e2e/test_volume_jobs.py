@@ -259,8 +259,8 @@ def test_what_cannot_be_read_is_refused_in_the_shell_that_asks(runnel, tmp_path)
     assert "steps.job.volumes.data: " in runnel.err and "nothing" in runnel.err, runnel.err
     runnel.run("run", runnel.file("volumes: {data: 'data@v7'}\nrun: 'true'\n"), code=1)
     assert "volume data has no version 'v7'" in runnel.err
-    runnel.run("run", runnel.file("volumes: {out: {volume: data, mode: rw}}\nrun: 'true'\n"), code=2)
-    assert "job.yaml:1:" in runnel.err and "runnel volume put" in runnel.err
+    runnel.run("run", runnel.file("volumes: {out: {volume: nothing, mode: rw}}\nrun: 'true'\n"), code=1)
+    assert "steps.job.volumes.out: " in runnel.err and "nothing" in runnel.err, runnel.err
     runnel.run("validate", runnel.file("volumes: {data: nothing}\nrun: 'true'\n"))
     assert runnel.json("ps", "-a")["jobs"] == [] and version
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ namespace runnel::agent {
 struct Readiness {
   std::vector<std::pair<std::string, std::string>> secrets;  // Variables, stronger than any other.
   std::vector<std::pair<std::string, std::string>> volumes;  // Variables that name their folders.
+  // The same of one rank, by its number.
+  std::map<std::int32_t, std::vector<std::pair<std::string, std::string>>> of_rank;
   output::MetricPlanPtr plan;    // The places where a task reports besides its file, if any.
   std::int64_t output_from = 0;  // The record of the job's log index that its output comes after.
 };
@@ -38,9 +41,9 @@ struct Workplace {
 //           left. undo() takes back what prepare() made or half made of an attempt that will not
 //           begin or has ended, in this life or an earlier one, and may be called again. Both CHECK
 //           that the order calls for the phase.
-// Threads:  prepare(), undo(), likely_cause() and sweep() block, on a thread that is left alone
-//           when it stands still for too long: so a phase holds nothing that changes. All else is
-//           called on the loop.
+// Threads:  prepare(), finish(), undo(), likely_cause() and sweep() block, on a thread that is left
+//           alone when it stands still for too long: so a phase holds nothing that changes. All
+//           else is called on the loop.
 // Why:      what an attempt needs differs and grows; each part has one place for how it is made and
 //           tried again, and none can block the loop.
 class Phase {
@@ -75,6 +78,14 @@ class Phase {
   // `trail` is told of each place besides the workplace before it is touched.
   virtual Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order,
                                     Readiness so_far, PathTrail& trail) const = 0;
+  // Whether something is left to be done between the end of a rank's process and the word of it.
+  virtual bool finishes() const { return false; }
+  // Does so for the ranks of the order, as split() makes them, and may be called again after a kill
+  // at any moment: whether it is done. Else, or after an error, it is called again a little later;
+  // kInvalid: never.
+  virtual Result<bool> finish(const NodeId&, const model::StartOrder&, PathTrail&) const {
+    return true;
+  }
   virtual Result<void> undo(const NodeId&, const model::StartOrder&, PathTrail&) const {
     return {};
   }

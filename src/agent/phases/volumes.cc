@@ -1,23 +1,17 @@
 #include "agent/phases/volumes.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
-#include "agent/suspect_mounts.h"
+#include "agent/phases/shown_tree.h"
 #include "base/check.h"
 #include "env/file_lock.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
 #include "env/read_only_tree.h"
-#include "env/subprocess.h"
-#include "json/value.h"
-#include "model/store_variables.h"
 #include "model/variables.h"
 
 namespace runnel::agent {
@@ -54,62 +48,15 @@ std::string target_of(const model::VolumeUse& use) { return use.volume + "@" + u
 
 }  // namespace
 
-// Looks at the folder of a version's files.
-VolumesPhase::Shown VolumesPhase::shown_in(const std::string& place) {
-  const std::string tree = UsedMounts::tree_of(place);
-  const std::vector<std::string> mounts = mounted_places();
-  if (std::find(mounts.begin(), mounts.end(), tree) != mounts.end()) {
-    return is_dead_mount(tree) ? Shown::kDeadMount : Shown::kMount;
-  }
-  const Result<std::vector<std::string>> names = env::list_directory(tree);
-  const bool has_files = names.ok() && !names->empty();
-  return has_files && UsedMounts::is_copy(place) ? Shown::kCopy : Shown::kNothing;
-}
-
-namespace {
-
-// What a command that failed has said of it, as `-o json` has it.
-Error told_error(const std::string& command, const env::Finished& finished) {
-  const Result<json::Value> document = json::parse(finished.text);
-  const json::Value* error = document.ok() ? document->find("error") : nullptr;
-  const json::Value* message = error == nullptr ? nullptr : error->find("message");
-  if (message == nullptr) {
-    return {Errc::kIo, command + " has ended with " + std::to_string(finished.code)};
-  }
-  // What is not there will not be there later either.
-  const json::Value* code = error->find("code");
-  const auto is = [&code](Errc of) {
-    return code != nullptr && code->as_text() == std::string(to_string(of));
-  };
-  // Nor do keys come to a job that has none.
-  const json::Value* const field = error->find("field");
-  const bool lacks_keys =
-      is(Errc::kDenied) && field != nullptr && field->as_text() == "AWS_ACCESS_KEY_ID";
-  const Errc kind = lacks_keys            ? Errc::kDenied
-                    : is(Errc::kNotFound) ? Errc::kInvalid
-                    : is(Errc::kConflict) ? Errc::kConflict
-                                          : Errc::kIo;
-  Error told(kind, message->as_text());
-  if (const json::Value* hint = error->find("hint")) told.with_hint(hint->as_text());
-  return told;
-}
-
-}  // namespace
-
 const model::VolumeUse& VolumesPhase::only_one(const model::StartOrder& order) {
   CHECK(order.volumes.size() == 1, "each volume of an attempt has a turn of its own");
   return order.volumes.front();
 }
 
-bool VolumesPhase::can_mount(const std::string& fuse) {
-  struct stat seen{};
-  return ::stat(fuse.c_str(), &seen) == 0 && S_ISCHR(seen.st_mode) &&
-         ::access(fuse.c_str(), R_OK | W_OK) == 0;
-}
-
 std::vector<model::StartOrder> VolumesPhase::split(const model::StartOrder& order) const {
   std::vector<model::StartOrder> orders;
   for (const model::VolumeUse& use : order.volumes) {
+    if (use.is_written()) continue;
     orders.push_back(order);
     orders.back().volumes = {use};
   }
@@ -124,16 +71,16 @@ std::string VolumesPhase::waits_for(const model::StartOrder& order) const {
 Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOrder& order,
                                         Readiness so_far, PathTrail& trail) const {
   const model::VolumeUse& use = only_one(order);
-  const Environment environment = TRY(environment_for(node, order));
+  const VolumeCommand::Environment environment = TRY(command_.environment_for(node, order));
   const std::string place = mounts_.place_of(use);
   const std::string tree = UsedMounts::tree_of(place);
   trail.follow(tree);
   // The volume may have been repaired since: the version is at other places then.
   if (UsedMounts::is_damaged(place)) {
-    TRY(mounts_.remove(use, {node, order.attempt}));
+    TRY(mounts_.remove(place, {node, order.attempt}));
     (void)end_unused(place, shown_in(place));
   }
-  TRY(mounts_.add(use, {node, order.attempt}));
+  TRY(mounts_.add(place, {node, order.attempt}));
   Result<void> shown = show(use, environment);
   if (!shown.ok()) {
     Error error = std::move(shown).error();
@@ -152,21 +99,8 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
   return so_far;
 }
 
-// With the keys that the job was submitted with.
-Result<VolumesPhase::Environment> VolumesPhase::environment_for(
-    const NodeId& node, const model::StartOrder& order) const {
-  Environment environment = env::environment();
-  if (!model::reads_a_bucket(order.volumes) || !secrets_) return environment;
-  for (const auto& [source, value] : TRY(secrets_->values(node, order.attempt.task.job))) {
-    if (!model::is_store_source(source)) continue;
-    const std::string name = source.substr(source.find(':') + 1) + "=";
-    std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name); });
-    environment.push_back(name + value);
-  }
-  return environment;
-}
-
-Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& environment) const {
+Result<void> VolumesPhase::show(const model::VolumeUse& use,
+                                const VolumeCommand::Environment& environment) const {
   const std::string place = mounts_.place_of(use);
   // Of several attempts that begin with it, one mounts or copies.
   const env::FileLock lock = TRY(UsedMounts::lock_showing(place, kCopiesWithin));
@@ -177,13 +111,15 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
     case Shown::kDeadMount: break;
   }
   if (!can_mount(fuse_)) return copy(use, environment);
-  return run({"mount", target_of(use), UsedMounts::tree_of(place), "--store", use.store, "--detach",
-              "--while-used", place},
-             environment, kMountsWithin);
+  TRY(command_.run({"mount", target_of(use), UsedMounts::tree_of(place), "--store", use.store,
+                    "--detach", "--while-used", place},
+                   environment, kMountsWithin));
+  return {};
 }
 
 // Whole or not at all, and for no task to change: others read it as the version, too.
-Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& environment) const {
+Result<void> VolumesPhase::copy(const model::VolumeUse& use,
+                                const VolumeCommand::Environment& environment) const {
   const std::string place = mounts_.place_of(use);
   const std::string tree = UsedMounts::tree_of(place);
   // Of this boot: what one before it got may never have come to the disk.
@@ -192,7 +128,8 @@ Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& 
   const std::string whole = tree + ".whole-" + boot;
   if (!env::exists(whole)) {
     TRY(go_on_with(part));
-    TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
+    TRY(command_.run({"get", target_of(use), part, "--store", use.store}, environment,
+                     kCopiesWithin));
     TRY(env::rename_file(part, whole));
   }
   TRY(env::make_tree_read_only(whole));
@@ -200,23 +137,12 @@ Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& 
   return env::rename_file(whole, tree);
 }
 
-Result<void> VolumesPhase::run(const std::vector<std::string>& words,
-                               const Environment& environment, Duration within) const {
-  CHECK(!command_.empty(), "an agent is asked for a volume that was not told how to mount one");
-  env::Subprocess process{.argv = command_, .runs_at_most = within, .environment = environment};
-  process.argv.insert(process.argv.end(), words.begin(), words.end());
-  process.argv.insert(process.argv.end(), {"-o", "json"});
-  const env::Finished finished = TRY(env::finish(process));
-  if (finished.code == 0) return {};
-  return told_error("runnel volume " + words.front(), finished);
-}
-
 Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& order,
                                 PathTrail& trail) const {
   const model::VolumeUse& use = only_one(order);
   const std::string place = mounts_.place_of(use);
   trail.follow(place);
-  TRY(mounts_.remove(use, {node, order.attempt}));
+  TRY(mounts_.remove(place, {node, order.attempt}));
   return end_unserved(place);
 }
 
@@ -240,7 +166,9 @@ Result<void> VolumesPhase::end_unused(const std::string& place, Shown shown) con
     std::vector<std::string> unmount{"umount", UsedMounts::tree_of(place)};
     if (shown == Shown::kDeadMount) unmount.emplace_back("--lazy");
     const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
-    return is_mount ? run(unmount, env::environment(), kMountsWithin) : mounts_.clear_tree(place);
+    if (!is_mount) return mounts_.clear_tree(place);
+    TRY(command_.run(unmount, env::environment(), kMountsWithin));
+    return {};
   };
   TRY(mounts_.remove_unused(place, end));
   return {};

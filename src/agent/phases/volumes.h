@@ -1,12 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/phases/phase.h"
-#include "agent/secret_source.h"
+#include "agent/phases/shown_tree.h"
+#include "agent/phases/volume_command.h"
 #include "agent/used_mounts.h"
 
 namespace runnel::agent {
@@ -18,17 +19,8 @@ class VolumesPhase final : public Phase {
   static constexpr Duration kMountsWithin = Duration::minutes(2);
   static constexpr Duration kCopiesWithin = Duration::hours(1);
 
-  // `command`: what stands before `mount` or `get`, {"runnel", "--home", HOME, "volume"}. `secrets`
-  // has the keys of buckets; null: they are found without. `fuse`: the device of mounts.
-  VolumesPhase(UsedMounts mounts, std::vector<std::string> command,
-               std::shared_ptr<const SecretSource> secrets, std::string fuse = kFuse)
-      : mounts_(std::move(mounts)),
-        command_(std::move(command)),
-        secrets_(std::move(secrets)),
-        fuse_(std::move(fuse)) {}
-
-  // Whether this process may mount.
-  static bool can_mount(const std::string& fuse = kFuse);
+  VolumesPhase(UsedMounts mounts, VolumeCommand command, std::string fuse = kFuseDevice)
+      : mounts_(std::move(mounts)), command_(std::move(command)), fuse_(std::move(fuse)) {}
 
   Traits traits() const override {
     return {.thread = "agent-volumes",
@@ -36,7 +28,7 @@ class VolumesPhase final : public Phase {
             .parts = Parts::kUntilEnded,
             .waits_for_others = true};
   }
-  bool is_needed(const model::StartOrder& order) const override { return !order.volumes.empty(); }
+  bool is_needed(const model::StartOrder& order) const override { return !split(order).empty(); }
   // Each volume alone: a store that is away holds up nobody who reads from another.
   std::vector<model::StartOrder> split(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override {
@@ -54,24 +46,17 @@ class VolumesPhase final : public Phase {
   Result<void> sweep(PathTrail& trail) const override;
 
  private:
-  static constexpr const char* kFuse = "/dev/fuse";
-
-  using Environment = std::vector<std::string>;
   // Of an order as split() makes them.
   static const model::VolumeUse& only_one(const model::StartOrder& order);
-  Result<Environment> environment_for(const NodeId& node, const model::StartOrder& order) const;
-  Result<void> show(const model::VolumeUse& use, const Environment& environment) const;
-  Result<void> copy(const model::VolumeUse& use, const Environment& environment) const;
-  Result<void> run(const std::vector<std::string>& words, const Environment& environment,
-                   Duration within) const;
-  enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
-  static Shown shown_in(const std::string& place);
+  Result<void> show(const model::VolumeUse& use,
+                    const VolumeCommand::Environment& environment) const;
+  Result<void> copy(const model::VolumeUse& use,
+                    const VolumeCommand::Environment& environment) const;
   Result<void> end_unserved(const std::string& place) const;
   Result<void> end_unused(const std::string& place, Shown shown) const;
 
   const UsedMounts mounts_;
-  const std::vector<std::string> command_;
-  const std::shared_ptr<const SecretSource> secrets_;
+  const VolumeCommand command_;
   const std::string fuse_;
 };
 

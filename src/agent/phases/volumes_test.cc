@@ -41,7 +41,7 @@ class VolumesPhaseTest : public ::testing::Test {
     ASSERT_EQ(::chmod(home_.file("runnel").c_str(), 0700), 0);
   }
   VolumesPhase phase(const std::string& fuse) const {
-    return {mounts_, {home_.file("runnel")}, keys_, fuse};
+    return {mounts_, VolumeCommand({home_.file("runnel")}, keys_), fuse};
   }
   Result<Readiness> prepare(const std::string& fuse = "/dev/null") const {
     PathTrail trail(home_.path());
@@ -84,7 +84,7 @@ TEST_F(VolumesPhaseTest, APlaceThatHasMetDamageIsMadeAnewOnceNobodyUsesIt) {
   EXPECT_TRUE(UsedMounts::is_damaged(place_)) << "the first attempt uses it";
   for (const int attempt : {1, 2}) {
     order_.attempt.attempt = AttemptNumber(attempt);
-    MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+    MUST(mounts_.remove(mounts_.place_of(order_.volumes[0]), {NodeId("n1"), order_.attempt}));
   }
   answer_with("mkdir -p $3; echo mended > $3/file");
   MUST(prepare("/no/such/device"));
@@ -165,7 +165,7 @@ TEST_F(VolumesPhaseTest, ASweepGoesOnAfterAPlaceThatCannotBeLookedAt) {
   for (const char* store : {"file:///a", "file:///b", "file:///c"}) {
     order_.volumes[0].store = store;
     MUST(prepare());
-    MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+    MUST(mounts_.remove(mounts_.place_of(order_.volumes[0]), {NodeId("n1"), order_.attempt}));
   }
   const std::string broken = MUST(mounts_.places())[1];
   MUST(env::remove_tree(broken + "/uses"));
@@ -187,7 +187,7 @@ TEST_F(VolumesPhaseTest, SweepsWhatNobodyUses) {
   MUST(prepare());
   order_.volumes[0].store = "file:///elsewhere";
   MUST(prepare());
-  MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+  MUST(mounts_.remove(mounts_.place_of(order_.volumes[0]), {NodeId("n1"), order_.attempt}));
   const std::string foreign = mounts_.folder() + "/data@v1";
   const std::string alike = mounts_.folder() + "/data@0123456789abcdef-01234567";
   for (const std::string& folder : {foreign, alike}) {

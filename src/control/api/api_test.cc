@@ -486,8 +486,9 @@ TEST_F(ApiTest, TellsWhatKeepsPlacedTasksFromBeginning) {
   EXPECT_EQ(waits(), "a:Running b:Running ");
   EXPECT_TRUE(get_json("/api/v1/home").find("slow_starts")->as_list().empty());
   const Silence volume{"task 0 waits for volume data@1", "it begins by itself"};
-  slow_starts_ = {{JobId(id), StepIndex(1), volume}, {JobId("gone"), StepIndex(0), volume}};
-  EXPECT_EQ(waits(), "b:Preparing a:Running ");
+  slow_starts_ = {{JobId(id), StepIndex(1), "Flushing", volume},
+                  {JobId("gone"), StepIndex(0), "Preparing", volume}};
+  EXPECT_EQ(waits(), "b:Flushing a:Running ");
   const json::Value home = get_json("/api/v1/home");
   EXPECT_EQ(fault(home, "/api/v1/home"), "");
   ASSERT_EQ(home.find("slow_starts")->as_list().size(), 1U) << "control knows no job 'gone'";

@@ -64,7 +64,7 @@ void explain_slow_starts(const brain::Job& job, const std::vector<SlowStart>& st
       return wait.step == start.step && wait.reason == "Running";
     });
     slow.push_back({.step = start.step,
-                    .reason = "Preparing",
+                    .reason = start.reason,
                     .message = start.silence.message,
                     .remedy = start.silence.remedy});
   }

@@ -20,10 +20,11 @@ struct Account {
   std::string name;
 };
 
-// Tasks of a step that are placed and cannot begin yet.
+// Tasks of a step that are placed and cannot begin yet, or be done.
 struct SlowStart {
   JobId job;
   StepIndex step;
+  std::string reason;
   Silence silence;  // Of what they wait for.
 };
 

@@ -299,6 +299,9 @@ class RandomModel {
     if (step.is_external()) return;
     for (const std::string& name : names(2)) {
       step.volumes.push_back({name, "data", "0123456789abcdef", "file:///" + word()});
+      if (!maybe()) continue;
+      step.volumes.back().mode = VolumeMode::kWrite;
+      step.volumes.back().version.clear();
     }
   }
   StepSpec step(std::int32_t index, std::int32_t step_count) {

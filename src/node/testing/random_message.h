@@ -79,6 +79,11 @@ class RandomMessage : public model::RandomModel {
     while (maybe()) order.place_env.push_back(variables());
     while (maybe()) order.secrets.push_back({text(), text()});
     while (maybe()) order.volumes.push_back({text(), text(), text(), text()});
+    for (model::VolumeUse& use : order.volumes) {
+      if (maybe()) use.mode = model::VolumeMode::kWrite;
+    }
+    if (maybe()) order.branch = text();
+    if (maybe()) order.merge = {text(), {{0, 3}, {7, 8}}, 2};
     order.workdir = text();
     order.memory_max = Bytes::count(count64());
     order.milli_cpus = count64();

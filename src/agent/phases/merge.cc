@@ -1,0 +1,70 @@
+#include "agent/phases/merge.h"
+
+#include "base/check.h"
+#include "env/files.h"
+#include "model/variables.h"
+
+namespace runnel::agent {
+namespace {
+
+// A line for each branch.
+std::string names_of(const model::MergeOrder& merge) {
+  std::string names;
+  for (const auto& [begin, end] : merge.tasks) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::string branch = model::branch_of_task(merge.branches, TaskIndex(task));
+      for (std::int32_t rank = 0; rank < merge.world_size; ++rank) {
+        names += model::branch_of_rank(branch, rank, merge.world_size) + "\n";
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<model::StartOrder> MergePhase::split(const model::StartOrder& order) const {
+  std::vector<model::StartOrder> orders;
+  for (const model::VolumeUse& use : order.volumes) {
+    orders.push_back(order);
+    orders.back().volumes = {use};
+  }
+  return orders;
+}
+
+std::string MergePhase::names_file(const model::StartOrder& order) const {
+  CHECK(order.volumes.size() == 1, "each volume has a merge of its own");
+  return folder_ + "/" + order.merge->branches + "." +
+         std::to_string(order.attempt.attempt.value()) + "." + order.volumes.front().name;
+}
+
+std::string MergePhase::waits_for(const model::StartOrder& order) const {
+  const model::VolumeUse& use = order.volumes.front();
+  return "the merge of what was written to volume " + use.volume + " of " + use.store;
+}
+
+Result<Readiness> MergePhase::prepare(const NodeId& node, const model::StartOrder& order,
+                                      Readiness so_far, PathTrail& trail) const {
+  const model::VolumeUse& use = order.volumes.front();
+  const std::string names = names_of(*order.merge);
+  if (names.empty()) return so_far;
+  const std::string file = names_file(order);
+  trail.follow(file);
+  TRY(env::make_directories(folder_, env::Access::kOwner));
+  TRY(env::write_file_atomically(file, names));
+  Result<json::Value> merged =
+      command_.run({"merge", use.volume, "--store", use.store, "--once", order.merge->branches,
+                    "--branches-from", file},
+                   TRY(command_.environment_for(node, order)), kMergesWithin);
+  TRY(env::remove_file(file));
+  if (merged.ok()) return so_far;
+  Error error = std::move(merged).error();
+  // What its tasks have written stays so.
+  const bool is_final = error.code == Errc::kConflict || error.code == Errc::kDenied;
+  if (is_final) error.code = Errc::kInvalid;
+  error.message = "what was written to volume " + use.volume + " cannot be published" +
+                  (error.code == Errc::kInvalid ? ": " : " now: ") + error.message;
+  return std::move(error).with_field("volumes." + use.name);
+}
+
+}  // namespace runnel::agent

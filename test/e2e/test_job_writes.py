@@ -1,0 +1,160 @@
+"""Volumes that jobs write: a branch for each task, and one version of all once their step has succeeded."""
+
+import os
+import signal
+
+import pytest
+
+from conftest import kill
+from test_mount import pytestmark, versions  # noqa: F401  Marks.
+from test_volume_jobs import mounts, put  # noqa: F401  A fixture.
+
+WRITES = "volumes: {out: {volume: data, mode: rw}}\n"
+
+
+@pytest.fixture
+def data(runnel, tmp_path):
+    """The version that the volume has before."""
+    return put(runnel, tmp_path, base="there before\n")
+
+
+def files(runnel):
+    """Their paths in the newest version."""
+    folder = runnel.home / f"got-{versions(runnel)[0]}"
+    runnel.run("volume", "get", "data", folder)
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def branches(runnel):
+    return sorted(each["branch"] for each in runnel.json("volume", "branches", "data")["branches"])
+
+
+def leaves_nothing(runnel):
+    def is_clean():
+        runnel.info()  # What could not be taken back is so by the next daemon, if there is none.
+        places = [each for each in os.listdir(runnel.home / "mounts") if not each.startswith(".")]
+        return not places and not os.listdir(runnel.home / "preparing") and \
+            not list((runnel.home / "writing").glob("*/branch-*"))
+
+    return runnel.until(is_clean, timeout=60)
+
+
+def step_of(runnel, job, name):
+    return next(each for each in runnel.job(job)["steps"] if each["name"] == name)
+
+
+def begun(gate):
+    """A script that says that it has begun, and waits until its gate is open."""
+    return f"touch {gate}.begun; while ! test -e {gate}; do sleep 0.02; done"
+
+
+def test_what_the_tasks_of_a_step_write_is_one_version_once_it_has_succeeded(runnel, data, mounts, tmp_path):  # noqa: F811
+    gate = tmp_path / "gate"
+    job = runnel.up(WRITES + f"""
+steps:
+  train:
+    foreach: [a, b, c]
+    run: |
+      ls $RUNNEL_VOLUME_OUT
+      mkdir -p $RUNNEL_VOLUME_OUT/results
+      echo {{{{item}}}} > $RUNNEL_VOLUME_OUT/results/{{{{item}}}}
+      if test {{{{item}}}} = c; then {begun(gate)}; fi
+  after: {{depends_on: train, run: 'true', volumes: {{}}}}
+""")
+    runnel.until(lambda: runnel.job(job)["counts"].get("SUCCEEDED") == 2)
+    assert versions(runnel) == [data], "nobody sees what a part of the step has written"
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert len(versions(runnel)) == 2
+    assert files(runnel) == ["base", "results/a", "results/b", "results/c"]
+    assert sorted(runnel.run("logs", job).splitlines()) == ["train/0: base", "train/1: base", "train/2: base"]
+    assert step_of(runnel, job, "train.publish")["status"] == "SUCCEEDED"
+    assert not branches(runnel)
+    leaves_nothing(runnel)
+
+
+def test_two_tasks_that_write_one_path_differently_are_named(runnel, data, mounts):  # noqa: F811
+    job = runnel.up(WRITES + "steps: {both: {foreach: [a, b], run: 'echo {{item}} > $RUNNEL_VOLUME_OUT/same'}}\n")
+    assert runnel.wait(job)["status"] == "FAILED"
+    said = runnel.run("show", job)
+    assert "'same'" in said and all(f"{job}.both.{task}'" in said for task in (0, 1)), said
+    assert versions(runnel) == [data]
+    assert branches(runnel) == [f"{job}.both.{task}" for task in (0, 1)]
+
+
+def test_an_attempt_that_failed_leaves_nothing_in_the_version(runnel, data, mounts, tmp_path):  # noqa: F811
+    first = tmp_path / "first"
+    runnel.ended(WRITES + f"""
+retry: {{max: 1}}
+run: |
+  cd $RUNNEL_VOLUME_OUT
+  test ! -e left
+  if ! test -e {first}; then touch {first}; echo half > left; exit 3; fi
+  echo whole > right
+""")
+    assert files(runnel) == ["base", "right"]
+    leaves_nothing(runnel)
+
+
+def test_a_task_is_done_once_its_own_writes_are(runnel, data, mounts, tmp_path):  # noqa: F811
+    gate = tmp_path / "gate"
+    job = runnel.up(WRITES + f"run: 'echo text > $RUNNEL_VOLUME_OUT/file; {begun(gate)}'\n")
+    runnel.until(lambda: os.path.exists(f"{gate}.begun"))
+    server = mounts.server()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        gate.touch()
+        runnel.until(lambda: "Flushing: task 0 waits" in runnel.run("explain", job))
+        assert runnel.job(job)["status"] == "RUNNING"
+    finally:
+        os.kill(server, signal.SIGCONT)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert files(runnel) == ["base", "file"]
+
+
+@pytest.mark.parametrize("who", ["daemon", "mount", "all"])
+def test_what_is_killed_while_a_task_is_flushed_costs_nothing(runnel, data, mounts, tmp_path, who):  # noqa: F811
+    gate = tmp_path / "gate"
+    job = runnel.up(WRITES + f"run: 'echo text > $RUNNEL_VOLUME_OUT/file; {begun(gate)}'\n")
+    runnel.until(lambda: os.path.exists(f"{gate}.begun"))
+    server = mounts.server()
+    os.kill(server, signal.SIGSTOP)
+    gate.touch()
+    runnel.until(lambda: "what it wrote" in runnel.run("explain", job))
+    if who != "daemon":
+        for pid in mounts.processes("mount") + [server]:
+            kill(pid)
+    if who != "mount":
+        kill(runnel.info()["daemon_pid"])
+    if who == "daemon":
+        os.kill(server, signal.SIGCONT)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert files(runnel) == ["base", "file"]
+    assert len(versions(runnel)) == 2
+    leaves_nothing(runnel)
+
+
+def test_a_job_that_is_cancelled_waits_for_its_writes_no_longer_than_its_grace(runnel, data, mounts, tmp_path):  # noqa: F811
+    gate = tmp_path / "gate"
+    job = runnel.up(WRITES + f"grace: 1s\nrun: 'echo text > $RUNNEL_VOLUME_OUT/file; {begun(gate)}'\n")
+    runnel.until(lambda: os.path.exists(f"{gate}.begun"))
+    server = mounts.server()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        gate.touch()
+        runnel.until(lambda: "what it wrote" in runnel.run("explain", job))
+        runnel.run("cancel", job)
+        assert runnel.wait(job)["status"] == "CANCELLED"
+        assert "Flushing" not in runnel.run("explain", job)
+    finally:
+        os.kill(server, signal.SIGCONT)
+    assert versions(runnel) == [data]
+    leaves_nothing(runnel)
+
+
+def test_each_rank_of_a_gang_writes_a_branch(runnel, data, mounts):  # noqa: F811
+    job = runnel.ended(WRITES + "procs_per_node: 2\n"
+                                "run: 'echo $RANK > $RUNNEL_VOLUME_OUT/rank-$RANK; ls $RUNNEL_VOLUME_OUT'\n")
+    assert files(runnel) == ["base", "rank-0", "rank-1"]
+    assert "rank-0" in runnel.run("logs", job)
+    leaves_nothing(runnel)
