@@ -279,6 +279,7 @@ void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
       take_stranger(fact);
       continue;
     }
+    fact.report.published = preparer_.published_by(of_fact(fact));
     cores_.at(fact.node).has(fact.report, fact.state != runner::RankFact::State::kQueued);
     if (fact.state != runner::RankFact::State::kEnded) watch_log(fact.report.attempt.task.job);
     if (is_last_word(fact)) append_all(node->second.has.metrics, std::move(metrics[of_fact(fact)]));
@@ -348,6 +349,7 @@ void Agent::take_news(runner::Facts facts) {
     const auto core = cores_.find(fact.node);
     if (core == cores_.end()) end_stranger(fact);
     if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
+    fact.report.published = preparer_.published_by(of_fact(fact));
     const node::NodeCore::Reported heard = core->second.on_report(fact.report);
     if (heard.drop_record) {
       forgets.attempts.push_back(of_fact(fact));

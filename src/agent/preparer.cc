@@ -117,8 +117,7 @@ bool Preparer::has_parts_until(Phase::Parts until, const model::StartOrder& orde
 
 // A stop leaves the rest to the agent's next life.
 Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async::StopToken stop) {
-  const auto keep = [records = records_, record] { return records.keep(record); };
-  CO_TRY(co_await record_calls_.run<void>(records_.folder(), keep));
+  CO_TRY(co_await keep(record));
   made_.insert_or_assign(record.of(), record.order);
   if (finishes(record.order)) unfinished_.insert_or_assign(record.of(), record.order);
   Result<Prepared> made = co_await pass_all(record, stop);
@@ -127,23 +126,43 @@ Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async:
   co_return made;
 }
 
+Async<void> Preparer::keep(Record record) {
+  const auto keep = [records = records_, record = std::move(record)] {
+    return records.keep(record);
+  };
+  co_return co_await record_calls_.run<void>(records_.folder(), keep);
+}
+
 void Preparer::end_work(const runner::AttemptOnNode& of) {
   CHECK(busy_.erase(of) == 1, "the work on an attempt ends that nobody began");
   work_ended_.notify_all();
 }
 
 Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopToken stop) {
-  const model::StartOrder& order = record.order;
-  Readiness ready = known_of(order);
+  Readiness ready = CO_TRY(co_await pass_stages(record, std::move(stop)));
+  if (ready.plan) plans_.remember(plan_key(record.order.attempt.task), ready.plan);
+  if (!ready.published.empty()) CO_TRY(co_await keep_published(record, ready.published));
+  co_return prepared(record.node, record.order, std::move(ready));
+}
+
+// The next life tells of it, too.
+Async<void> Preparer::keep_published(Record record, model::VolumeVersions published) {
+  record.order.merge->published = published;
+  CO_TRY(co_await keep(record));
+  published_.insert_or_assign(record.of(), std::move(published));
+  co_return {};
+}
+
+Async<Readiness> Preparer::pass_stages(const Record& record, async::StopToken stop) {
+  Readiness ready = known_of(record.order);
   for (Stage& stage : stages_) {
-    if (!stage.phase->is_needed(order)) continue;
-    for (model::StartOrder& each : stage.phase->split(order)) {
+    if (!stage.phase->is_needed(record.order)) continue;
+    for (model::StartOrder& each : stage.phase->split(record.order)) {
       const Record of_this{record.node, std::move(each)};
       ready = CO_TRY(co_await pass(stage, of_this, std::move(ready), stop));
     }
   }
-  if (ready.plan) plans_.remember(plan_key(order.attempt.task), ready.plan);
-  co_return prepared(record.node, order, std::move(ready));
+  co_return ready;
 }
 
 Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so_far,
@@ -304,6 +323,7 @@ Async<void> Preparer::undo_parts(const Record& record) {
   }
   made_.erase(of);
   unfinished_.erase(of);
+  published_.erase(of);
   not_taken_back_.erase(of);
   co_return {};
 }
@@ -387,11 +407,18 @@ const model::StartOrder* Preparer::unfinished(const runner::AttemptOnNode& of) c
   return found == unfinished_.end() ? nullptr : &found->second;
 }
 
+model::VolumeVersions Preparer::published_by(const runner::AttemptOnNode& of) const {
+  const auto found = published_.find(of);
+  return found == published_.end() ? model::VolumeVersions() : found->second;
+}
+
 Async<void> Preparer::load_unfinished() {
   const auto read = [records = records_] { return records.all(); };
   PreparationRecords::All found =
       CO_TRY(co_await record_calls_.run<PreparationRecords::All>(records_.folder(), read));
   for (Record& record : found.records) {
+    const auto& merge = record.order.merge;
+    if (merge && !merge->published.empty()) published_.try_emplace(record.of(), merge->published);
     if (finishes(record.order)) unfinished_.try_emplace(record.of(), std::move(record.order));
   }
   co_return {};

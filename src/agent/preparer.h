@@ -76,6 +76,8 @@ class Preparer {
   // Of attempts of earlier lives that is known once load_unfinished() has looked.
   const model::StartOrder* unfinished(const runner::AttemptOnNode& of) const;
   Async<void> load_unfinished();
+  // What its preparation has published; of earlier lives as above.
+  model::VolumeVersions published_by(const runner::AttemptOnNode& of) const;
   // Finishes a rank, however long that takes; it may be asked for again. kInvalid: it never ends.
   Async<void> finish(runner::AttemptOnNode of, std::int32_t rank, async::StopToken stop);
   // The attempt has ended, whether or not it left parts.
@@ -128,9 +130,12 @@ class Preparer {
   // Whether a phase of the order leaves parts until then, or longer.
   bool has_parts_until(Phase::Parts until, const model::StartOrder& order) const;
   Async<Prepared> pass_all(const Record& record, async::StopToken stop);
+  Async<Readiness> pass_stages(const Record& record, async::StopToken stop);
   bool finishes(const model::StartOrder& order) const;
   Async<void> finish_one(Stage& stage, const Record& record, async::StopToken stop);
   Async<bool> finish_once(Stage& stage, const Record& record);
+  Async<void> keep(Record record);
+  Async<void> keep_published(Record record, model::VolumeVersions published);
   // Another preparation of the attempt, or what takes it back, may be under way.
   Async<void> wait_until_idle(const runner::AttemptOnNode& of, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
@@ -182,7 +187,8 @@ class Preparer {
   std::map<runner::AttemptOnNode, model::StartOrder>
       lasting_;  // Parts of attempts that have begun.
   std::map<runner::AttemptOnNode, model::StartOrder>
-      unfinished_;                        // Until what was made for them is taken back.
+      unfinished_;  // Until what was made for them is taken back.
+  std::map<runner::AttemptOnNode, model::VolumeVersions> published_;  // The same.
   std::set<runner::AttemptOnNode> busy_;  // Being made ready or taken back.
   async::Notifier work_ended_;
   std::map<runner::AttemptOnNode, std::string> not_taken_back_;

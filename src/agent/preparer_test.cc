@@ -186,5 +186,27 @@ TEST_F(PreparerTest, APartThatCannotBeTakenBackKeepsNoneOfTheOthers) {
   EXPECT_TRUE(preparer_.notices().empty());
 }
 
+// The end of an attempt may be told by another life of the agent than the one that made it ready.
+TEST_F(PreparerTest, WhatAPreparationHasPublishedIsKnownToTheNextLife) {
+  MUST(env::write_file_atomically(home_.file("runnel"),
+                                  "#!/bin/sh\necho '{\"version\":\"0123456789abcdef\"}'\n"));
+  ASSERT_EQ(::chmod(home_.file("runnel").c_str(), 0700), 0);
+  model::StartOrder order = order_of(0);
+  order.merge = {"job.train", {{0, 1}}, 1, {}};
+  order.volumes = {{"out", "results", "", "file:///volumes", false, model::VolumeMode::kWrite}};
+  const runner::AttemptOnNode of{NodeId("n1"), order.attempt};
+  const model::VolumeVersions made{{"out", "0123456789abcdef"}};
+  MUST(prepare(order));
+  EXPECT_EQ(preparer_.published_by(of), made);
+  Preparer next(*loop_, clock_, home_.path(), {}, nullptr, {home_.file("runnel")});
+  EXPECT_TRUE(next.published_by(of).empty());
+  MUST(loop_->block_on(next.load_unfinished()));
+  EXPECT_EQ(next.published_by(of), made);
+  MUST(loop_->block_on(
+      next.take_back_unwanted([](const auto&) { return Preparer::Standing::kGone; }, {})));
+  EXPECT_TRUE(next.published_by(of).empty());
+  EXPECT_TRUE(MUST(PreparationRecords(home_.path()).all()).records.empty());
+}
+
 }  // namespace
 }  // namespace runnel::agent

@@ -272,6 +272,7 @@ class Fold {
     Task& task = live_task_at(step, event.attempt);
     leave_lane(task.live->lane, event.attempt.task.index);
     learn_run_time(step, event.started_at, event.ended_at);
+    if (!event.published.empty()) step.published = event.published;
     task.live.reset();
     if (event.charged) ++task.charged;
     task.losses = lost(event) ? task.losses + 1 : 0;

@@ -4,6 +4,7 @@
 #include "brain/brain.h"
 #include "brain/places.h"
 #include "brain/task_environment.h"
+#include "model/publishing_steps.h"
 #include "model/variables.h"
 
 namespace runnel::brain {
@@ -49,6 +50,34 @@ bool may_try_again(const model::StepSpec& step) {
   return step.retry.max > 0 || step.checkpoint.has_value() || step.search.has_value();
 }
 
+// What another step of the job has published of the volume; empty: nothing.
+std::string published_version(const Job& job, StepIndex writer, const model::VolumeUse& use) {
+  const auto& steps = job.spec->steps;
+  const auto publishing =
+      std::ranges::find(steps, std::optional(writer), &model::StepSpec::publishes);
+  CHECK(publishing != steps.end(), "a step writes volumes and none publishes them");
+  const auto written = std::ranges::find_if(publishing->volumes, [&use](const auto& each) {
+    return each.volume == use.volume && each.store == use.store;
+  });
+  const model::VolumeVersions& made =
+      job.steps.at(static_cast<std::size_t>(publishing - steps.begin())).published;
+  const auto found =
+      std::ranges::find(made, written->name, &model::VolumeVersions::value_type::first);
+  return found == made.end() ? "" : found->second;
+}
+
+// Those that the step reads of others of the job, at the versions that these have made.
+std::vector<model::VolumeUse> volumes_of(const TaskView& task) {
+  std::vector<model::VolumeUse> volumes = task.step.volumes;
+  for (model::VolumeUse& use : volumes) {
+    const auto writer = MUST(model::writer_before(*task.job.spec, task.attempt.task.step, use));
+    if (!writer) continue;
+    const std::string version = published_version(task.job, *writer, use);
+    if (!version.empty()) use.version = version;
+  }
+  return volumes;
+}
+
 IntervalSet succeeded(const Step& step) {
   IntervalSet tasks;
   if (const auto plain = step.plain.find(Status::kSucceeded); plain != step.plain.end()) {
@@ -83,7 +112,7 @@ model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share
   order.env = task_environment(task);
   order.place_env = device_environment(task, node);
   order.secrets = step.secrets;
-  order.volumes = step.volumes;
+  order.volumes = volumes_of(task);
   if (step.writes_volumes()) {
     order.branch =
         model::branch_of_task(model::branches_of_step(task.job.id, step), task.attempt.task.index);

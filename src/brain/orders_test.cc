@@ -76,6 +76,31 @@ TEST(StartOrder, SaysWhichBranchesAreWrittenAndMerged) {
   EXPECT_TRUE(merged->branch.empty());
 }
 
+TEST(StartOrder, ReadsTheVersionThatAStepBeforeHasPublished) {
+  model::StepSpec writing = testing::plain_step("train");
+  writing.volumes = {{"out", "results", "", "file:///v", false, model::VolumeMode::kWrite}};
+  model::StepSpec reading = testing::plain_step("report");
+  reading.depends_on = {StepIndex(0)};
+  reading.volumes = {{"in", "results", "latest", "file:///v"}};
+  model::JobSpec spec = testing::job_of("fashion", {writing, reading});
+  MUST(model::add_publishing_steps(spec));
+  Story story;
+  const NodeId node = story.node("n1", amount(8));
+  const JobId job = story.submit(spec);
+  story.tasks_become(job, 0, {0, 1}, Status::kSucceeded);
+  const model::AttemptRef publishing = story.running(job, 2, 0, node);
+  model::AttemptEnded ended;
+  ended.attempt = publishing;
+  ended.lane = find_task(story.state(), publishing.task)->live->lane;
+  ended.published = {{"out", "0123456789abcdef"}};
+  story.tell(ended);
+  EXPECT_EQ(story.state().jobs.at(job).steps[2].published, ended.published);
+  const auto order = start_order(story.state(), story.running(job, 1, 0, node), node);
+  ASSERT_EQ(order->volumes.size(), 1U);
+  EXPECT_EQ(order->volumes[0].version, "0123456789abcdef");
+  EXPECT_EQ(story.state().jobs.at(job).spec->steps[1].volumes[0].version, "latest");
+}
+
 TEST(StartOrder, SaysWhereMetricsAreAndWhatASearchLooksAt) {
   model::StepSpec spec = testing::plain_step("train");
   spec.metrics = {{{"train", "%{FLOAT:loss}"}}, "tb"};

@@ -169,6 +169,16 @@ Ending ending_of(const LiveAttempt& live, const RankReport& last) {
   return ending;
 }
 
+// What its node says of volumes that the step has.
+model::VolumeVersions published_of(const model::StepSpec& spec, const RankReport& last) {
+  model::VolumeVersions published = last.published;
+  std::erase_if(published, [&spec](const auto& each) {
+    return std::ranges::find(spec.volumes, each.first, &model::VolumeUse::name) ==
+           spec.volumes.end();
+  });
+  return published;
+}
+
 // Nobody knows whether a task that is forgotten does.
 bool may_hold_devices(const State& state, const model::TaskRef& task) {
   const auto job = state.jobs.find(task.job);
@@ -252,6 +262,7 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   // Done before it was asked to end: what that left it with says nothing.
   if (outcome.attempt == Status::kSucceeded) ended.exits.clear();
   if (outcome.attempt == Status::kSucceeded) ended.first_failed = -1;
+  if (outcome.attempt == Status::kSucceeded) ended.published = published_of(spec, last);
   ended.fault = outcome.fault;
   ended.reason = std::move(outcome.reason);
   ended.message = std::move(outcome.message);

@@ -115,6 +115,7 @@ struct Step {
   std::optional<Study> study;       // Only a step with a search has one.
   std::deque<Warning> warnings;     // The newest last.
   std::int64_t warned = 0;          // How many there were.
+  model::VolumeVersions published;  // What it has published, once it has.
   Time ready_since;                 // When its dependencies were met.
   Time started_at;
   Time ended_at;

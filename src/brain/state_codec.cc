@@ -306,6 +306,7 @@ struct Fields<brain::Step> {
     visit("accrued_at", step.accrued_at);
     visit("ended_at", step.ended_at);
     visit("plain", step.plain, Required());
+    visit("published", step.published, AsObject());
     visit("ready_since", step.ready_since);
     visit("reason", step.reason);
     visit("recent_millis", step.recent_millis, Number{.min = -1, .fallback = -1});

@@ -83,6 +83,18 @@ void add_commands(std::string& text, const json::Value::List& steps) {
   }
 }
 
+// "published   out: results@0123456789abcdef"
+void add_published(std::string& text, const json::Value::List& steps) {
+  for (const json::Value& step : steps) {
+    for (const json::Value& each : list_at(step, "published")) {
+      text += paragraph("published   " + text_of(each, "name") + ": " + text_of(each, "volume") +
+                            "@" + text_of(each, "version"),
+                        kLabel) +
+              "\n";
+    }
+  }
+}
+
 std::string job_text(Session& session, const json::Value& job) {
   std::string text;
   add_line(text, job, "job", "id");
@@ -102,6 +114,7 @@ std::string job_text(Session& session, const json::Value& job) {
   add_outputs(text, session.home(), text_of(job, "id"));
   const std::string cost = cost_text(job, env::real_clock().wall());
   if (!cost.empty()) text += "cost        " + cost + "\n";
+  add_published(text, list_at(job, "steps"));
   const json::Value* code = job.find("exit_code");
   if (code != nullptr) text += "exit code   " + code->dump() + "\n";
   const json::Value* steps = job.find("steps");

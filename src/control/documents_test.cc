@@ -148,6 +148,25 @@ TEST_F(DocumentsTest, PassTheExitCodeOfAJobWithOneTaskOn) {
   EXPECT_EQ(exit_code_of(job(late)), 124);
 }
 
+TEST_F(DocumentsTest, NameTheVersionThatAStepHasPublished) {
+  model::StepSpec writing = step("train");
+  writing.volumes = {{"out", "results", "", "file:///v", false, model::VolumeMode::kWrite}};
+  model::StepSpec publishing = step("train.publish", 1, {0});
+  publishing.volumes = writing.volumes;
+  publishing.publishes = StepIndex(0);
+  harness_.join("n1", 4);
+  const JobId id = harness_.submit({writing, publishing});
+  harness_.ended("n1", BrainHarness::ref(id, 0, 0), 0);
+  model::RankReport end = BrainHarness::end_of(BrainHarness::ref(id, 1, 0), 0, harness_.now);
+  end.published = {{"another", "fedcba9876543210"}, {"out", "0123456789abcdef"}};
+  harness_.report("n1", end);
+  const json::Value doc = document(id);
+  const auto& steps = doc.find("steps")->as_list();
+  EXPECT_EQ(steps[0].find("published"), nullptr);
+  EXPECT_EQ(steps[1].find("published")->dump(),
+            R"([{"name":"out","version":"0123456789abcdef","volume":"results"}])");
+}
+
 TEST_F(DocumentsTest, GiveOneForAnyFailureOfSeveralTasks) {
   harness_.join("n1", 4);
   const JobId id = harness_.submit({step("a", 2)});

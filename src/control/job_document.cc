@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/check.h"
 #include "control/best_so_far.h"
 #include "control/best_trials.h"
 #include "control/command_line.h"
@@ -150,6 +151,19 @@ void write_warnings(json::Writer& out, const brain::Step& step) {
   out.end_list();
 }
 
+void write_published(json::Writer& out, const model::StepSpec& spec,
+                     const model::VolumeVersions& published) {
+  if (published.empty()) return;
+  out.key("published").begin_list();
+  for (const auto& [name, version] : published) {
+    const auto use = std::ranges::find(spec.volumes, name, &model::VolumeUse::name);
+    CHECK(use != spec.volumes.end(), "a step has published a volume that it does not have");
+    out.begin_object().field("name", name).field("version", version);
+    out.field("volume", use->volume).end_object();
+  }
+  out.end_list();
+}
+
 void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
                 const brain::Step& step) {
   out.begin_object();
@@ -160,6 +174,7 @@ void write_step(json::Writer& out, const model::JobSpec& job, const model::StepS
   write_time(out, "ended_at", step.ended_at);
   out.field("lanes", step.lanes);
   out.field("name", spec.name);
+  write_published(out, spec, step.published);
   out.field("ranks", spec.rank_count());
   write_text(out, "reason", step.reason);
   if (step.recent_millis >= 0) out.field("recent_ms", step.recent_millis);

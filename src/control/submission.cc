@@ -97,10 +97,14 @@ bool is_version_id(std::string_view text) {
 // What a job reads is the same at each of its attempts. Who asks has the keys of the store, and we
 // have not.
 Result<void> check_pinned(const model::JobSpec& spec, const std::string& path) {
-  for (const model::StepSpec& step : spec.steps) {
+  for (std::size_t index = 0; index < spec.steps.size(); ++index) {
+    const model::StepSpec& step = spec.steps[index];
     for (const model::VolumeUse& use : step.volumes) {
       const std::string field = path + "steps." + step.name + ".volumes." + use.name;
-      if (!use.is_written() && !is_version_id(use.version)) {
+      const auto writer =
+          model::writer_before(spec, StepIndex(static_cast<std::int32_t>(index)), use);
+      if (!writer.ok()) return Error(writer.error()).with_field(field + ".version");
+      if (!use.is_written() && !*writer && !is_version_id(use.version)) {
         return Error(Errc::kInvalid, "'" + use.version + "' is not the whole id of a version")
             .with_field(field + ".version")
             .with_value(use.version)

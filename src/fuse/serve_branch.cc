@@ -103,8 +103,14 @@ class Served {
     auto first = CO_TRY(co_await async::race<void>(loop_, std::move(both), stop));
     co_return std::move(first.result);
   }
-  // Whether the log was of a branch alone, which has all of it once run() or publish() has ended.
-  bool is_log_spent() const { return !options_.branch.empty() && !publishing_->has_lost(); }
+  // Whether nobody goes on with the log once run() or publish() has ended so: it was of a branch
+  // alone, which has all of it, or has gone back to its base in a later term.
+  bool is_log_spent(const Result<void>& done) const {
+    if (options_.branch.empty()) return false;
+    const bool has_lost =
+        publishing_->has_lost() || (!done.ok() && done.error().code == Errc::kConflict);
+    return has_lost ? options_.from_base : done.ok();
+  }
   // Of a mount that is no more.
   Async<void> publish(async::StopToken stop) {
     if (options_.serving) options_.serving();
@@ -250,7 +256,6 @@ Async<std::unique_ptr<Branch>> open_branch(async::EventLoop& loop, const Volume&
   co_return co_await Branch::open(loop, std::move(site), volume.head().newest_version());
 }
 
-// Nobody goes on with it: its branch is sealed.
 Async<void> remove_log(async::EventLoop& loop, std::string folder) {
   const auto worker = CO_TRY(async::Worker::create(loop, {.name = "remove-log"}));
   const Result<void> removed = co_await worker->run([&folder] { return env::remove_tree(folder); });
@@ -280,7 +285,7 @@ Async<void> with_branch(async::EventLoop& loop, Volume& volume, volume::PackCach
   {
     Served served(loop, volume, packs, options, *branch);
     done = co_await (served.*work)(std::move(stop));
-    is_log_spent = done.ok() && served.is_log_spent();
+    is_log_spent = served.is_log_spent(done);
   }
   if (volume.has_session()) (void)co_await volume.end_session();
   MUST(co_await branch->stop());

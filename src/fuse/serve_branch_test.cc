@@ -21,6 +21,7 @@
 #include "env/testing/temporary_directory.h"
 #include "fuse/mount_point.h"
 #include "fuse/publish_call.h"
+#include "volume/branch_session.h"
 #include "volume/testing/memory_volume.h"
 
 namespace runnel::fuse {
@@ -39,6 +40,10 @@ class ServeBranchTest : public ::testing::Test {
     }
     data_.put({{"before", "1"}, {"folder/below", "2"}});
     MUST(env::make_directories(folder_));
+    mount_again();
+  }
+  void mount_again() {
+    mount_.reset();
     mount_ = MUST(MountPoint::create(folder_, "runnel:data", MountPoint::Access::kWrite));
     first_message_ = MUST(mount_->first_message());
   }
@@ -51,6 +56,9 @@ class ServeBranchTest : public ::testing::Test {
     all.connection = async::UniqueFd(::dup(mount_->descriptor()));
     all.connection_number = 77;
     all.first_message = first_message_;
+    all.branch = branch_.name;
+    all.term = branch_.term;
+    all.from_base = branch_.from_base;
     all.say = [this](const std::string& sentence, bool) { said_ += sentence + "\n"; };
     return all;
   }
@@ -102,6 +110,7 @@ class ServeBranchTest : public ::testing::Test {
   std::unique_ptr<MountPoint> mount_;
   std::string first_message_;
   std::string said_;
+  volume::BranchWriting branch_ = {.name = ""};  // Of which nothing is said: the volume itself.
 };
 
 TEST_F(ServeBranchTest, WhatIsWrittenIsPublishedAtItsEnd) {
@@ -185,6 +194,44 @@ TEST_F(ServeBranchTest, OnceSomebodyElseHasWrittenNothingCanBeChanged) {
   ASSERT_EQ(data_.volume().head().tags.size(), 1U);
   const std::string tag = data_.volume().head().tags.begin()->first;
   EXPECT_EQ(contents(tag).at("mine"), "bytes");
+}
+
+// A job's tasks would leave 72 MB each.
+TEST_F(ServeBranchTest, TheLogOfABranchGoesWithItsEnd) {
+  const auto logs = [this] {
+    const std::string folder = temporary_.path() + "/writing/" + data_.volume().head().uuid;
+    return MUST(env::list_directory(folder));
+  };
+  const auto write_one = [this] {
+    MUST(env::write_file_atomically(at("mine"), "bytes"));
+    MUST(unmount_folder(folder_, Unmount::kUnused));
+  };
+  branch_ = {.name = "job.train.0", .term = 1, .from_base = true};
+  serve_to_the_end(write_one);
+  EXPECT_TRUE(logs().empty()) << "the branch has all of it";
+  EXPECT_TRUE(data_.run(volume::find_branch(data_.volume(), "job.train.0")).record().sealed);
+}
+
+TEST_F(ServeBranchTest, TheLogOfABranchThatWentBackToItsBaseIsOfNoUse) {
+  for (const bool from_base : {false, true}) {
+    const std::string name = from_base ? "of-a-job" : "by-hand";
+    branch_ = {.name = name, .term = 1, .from_base = from_base};
+    mount_again();
+    serve_while([this] { MUST(env::write_file_atomically(at("mine"), "bytes")); });
+    volume::Volume next = opened();
+    data_.run(volume::begin_branch(next, {.name = name, .term = 2, .from_base = from_base}));
+    data_.run(next.end_session());
+    volume::Volume volume = opened();
+    ServeOptions all = options();
+    all.takes_over = true;
+    EXPECT_EQ(
+        data_.try_run(serve_branch(*data_.loop(), volume, packs_, std::move(all), {})).error().code,
+        Errc::kConflict);
+    const std::string log =
+        temporary_.path() + "/writing/" + data_.volume().head().uuid + "/" + log_of_branch(name, 1);
+    EXPECT_EQ(env::exists(log), !from_base) << name;
+    MUST(unmount_folder(folder_, Unmount::kLazy));
+  }
 }
 
 // Also where nobody serves it any more.

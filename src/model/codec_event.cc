@@ -168,6 +168,7 @@ struct Fields<AttemptEnded> {
     visit("lane", event.lane, Required());
     visit("message", event.message);
     visit("not_before", event.not_before);
+    visit("published", event.published, AsObject());
     visit("reason", event.reason);
     visit("started_at", event.started_at);
     visit("task", event.task, Required());

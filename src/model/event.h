@@ -188,6 +188,7 @@ struct AttemptEnded {
   Status task = Status::kSucceeded;  // The task's state after this.
   Time not_before;                   // kRecovering: earliest next attempt; zero: at once.
   bool charged = false;              // Used one of retry.max.
+  VolumeVersions published;          // Of volumes, by a step that publishes.
   friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
 };
 

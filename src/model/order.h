@@ -29,6 +29,7 @@ struct MergeOrder {
   // The tasks that succeeded, as ranges without their ends.
   std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
   std::int32_t world_size = 1;  // Ranks of each: branch_of_rank().
+  VolumeVersions published;     // Once it is done; only in what a node notes for itself.
   friend bool operator==(const MergeOrder&, const MergeOrder&) = default;
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -22,7 +24,49 @@ StepSpec publishing_step(const StepSpec& of, StepIndex position) {
   return step;
 }
 
+// All that a step depends on.
+std::set<StepIndex> steps_before(const JobSpec& spec, StepIndex step) {
+  std::set<StepIndex> before;
+  std::vector<StepIndex> open{step};
+  while (!open.empty()) {
+    const StepIndex next = open.back();
+    open.pop_back();
+    for (const StepIndex each : spec.steps.at(static_cast<std::size_t>(next.value())).depends_on) {
+      if (before.insert(each).second) open.push_back(each);
+    }
+  }
+  return before;
+}
+
+bool writes(const StepSpec& step, const VolumeUse& use) {
+  return step.writes_volumes() && std::ranges::any_of(step.volumes, [&use](const VolumeUse& each) {
+           return each.is_written() && each.volume == use.volume && each.store == use.store;
+         });
+}
+
 }  // namespace
+
+Result<std::optional<StepIndex>> writer_before(const JobSpec& spec, StepIndex reader,
+                                               const VolumeUse& use) {
+  if (use.is_written() || use.version != "latest") return std::optional<StepIndex>();
+  std::set<StepIndex> last = steps_before(spec, reader);
+  std::erase_if(last, [&](StepIndex step) {
+    return !writes(spec.steps.at(static_cast<std::size_t>(step.value())), use);
+  });
+  const std::set<StepIndex> all = last;
+  for (const StepIndex step : all) {
+    for (const StepIndex before : steps_before(spec, step)) last.erase(before);
+  }
+  if (last.empty()) return std::optional<StepIndex>();
+  if (last.size() == 1) return std::optional(*last.begin());
+  const auto name = [&](StepIndex step) {
+    return "'" + spec.steps.at(static_cast<std::size_t>(step.value())).name + "'";
+  };
+  return Error(Errc::kInvalid, "steps " + name(*last.begin()) + " and " + name(*last.rbegin()) +
+                                   " both write volume " + use.volume +
+                                   ", and nothing says whose version is read")
+      .with_hint("make one of the two depend on the other, or name a version");
+}
 
 Result<void> add_publishing_steps(JobSpec& spec) {
   const std::size_t given = spec.steps.size();

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "base/ids.h"
 #include "base/result.h"
 #include "model/spec.h"
 
@@ -11,5 +14,11 @@ namespace runnel::model {
 //
 // Errors: kInvalid when the job has more than kStepsMax steps then.
 Result<void> add_publishing_steps(JobSpec& spec);
+
+// The step whose version of a volume another one reads that says `latest`: of those that it depends
+// on, directly or not, and that write the same volume, the last. None: there is none, and it reads
+// what is the newest when the job is submitted. kInvalid where of two neither depends on the other.
+Result<std::optional<StepIndex>> writer_before(const JobSpec& spec, StepIndex reader,
+                                               const VolumeUse& use);
 
 }  // namespace runnel::model

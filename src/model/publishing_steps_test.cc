@@ -58,6 +58,42 @@ TEST(PublishingSteps, TheyAreStoredAndComeFromNobodyElse) {
   EXPECT_EQ(check_stored(spec).error().field, "steps[1].publishes");
 }
 
+TEST(WriterBefore, IsTheLastOfThoseThatAStepDependsOn) {
+  const VolumeUse results{"r", "results", "latest", "file:///volumes"};
+  JobSpec spec;
+  spec.steps = {writing(step_of("first")), writing(step_of("second", {StepIndex(0)})),
+                step_of("between", {StepIndex(1)}), step_of("reader", {StepIndex(2)}),
+                step_of("beside")};
+  EXPECT_EQ(MUST(writer_before(spec, StepIndex(3), results)), StepIndex(1));
+  EXPECT_EQ(MUST(writer_before(spec, StepIndex(1), results)), StepIndex(0));
+  EXPECT_EQ(MUST(writer_before(spec, StepIndex(4), results)), std::nullopt);
+  MUST(add_publishing_steps(spec));
+  EXPECT_EQ(MUST(writer_before(spec, StepIndex(3), results)), StepIndex(1)) << "as before";
+}
+
+TEST(WriterBefore, OnlyWhoReadsTheNewestOfTheSameVolumeHasOne) {
+  JobSpec spec;
+  spec.steps = {writing(step_of("train")), step_of("reader", {StepIndex(0)})};
+  const auto has_one = [&spec](VolumeUse use) {
+    return MUST(writer_before(spec, StepIndex(1), use)).has_value();
+  };
+  EXPECT_TRUE(has_one({"r", "results", "latest", "file:///volumes"}));
+  EXPECT_FALSE(has_one({"r", "results", "v1", "file:///volumes"}));
+  EXPECT_FALSE(has_one({"r", "results", "latest", "file:///elsewhere"}));
+  EXPECT_FALSE(has_one({"r", "fashion", "latest", "file:///volumes"}));
+  EXPECT_FALSE(has_one({"r", "results", "", "file:///volumes", false, VolumeMode::kWrite}));
+}
+
+TEST(WriterBefore, OfTwoBesideEachOtherNoneIsTheLast) {
+  JobSpec spec;
+  spec.steps = {writing(step_of("one")), writing(step_of("other")),
+                step_of("reader", {StepIndex(0), StepIndex(1)})};
+  const Error error =
+      writer_before(spec, StepIndex(2), {"r", "results", "latest", "file:///volumes"}).error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_NE(error.message.find("'one' and 'other'"), std::string::npos);
+}
+
 TEST(PublishingSteps, AJobThatOnlyReadsHasNone) {
   JobSpec spec;
   spec.steps = {writing(step_of("train"))};

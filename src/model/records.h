@@ -74,6 +74,7 @@ struct Fields<RankReport> {
     visit("ended", report.ended);
     visit("ended_at", report.ended_at);
     visit("message", report.message);
+    visit("published", report.published, AsObject());
     visit("rank", report.rank);
     visit("signal", report.signal, kExitNumber);
     visit("started_at", report.started_at);

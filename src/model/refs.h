@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -31,5 +33,8 @@ struct RankRef {
 // "1h3f.../s0/t17/a2": for logs of ours and messages.
 std::string to_string(const TaskRef& task);
 std::string to_string(const AttemptRef& attempt);
+
+// Whole ids of versions of volumes, by the names that the job has for these; ascending.
+using VolumeVersions = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace runnel::model

@@ -37,7 +37,8 @@ struct RankReport {
   std::int32_t code = 0;    // Exit code, or 0 when a signal ended it.
   std::int32_t signal = 0;  // The signal that ended it, or 0.
   EndCause cause = EndCause::kExited;
-  std::string message;  // A sentence when there is more to say ("python: command not found").
+  std::string message;       // A sentence when there is more to say ("python: command not found").
+  VolumeVersions published;  // Before it began: StartOrder::merge.
 
   friend bool operator==(const RankReport&, const RankReport&) = default;
 };

@@ -61,6 +61,7 @@ template <>
 struct Fields<MergeOrder> {
   static void visit(auto& visit, auto& merge) {
     visit("branches", merge.branches, Required());
+    visit("published", merge.published, AsObject());
     visit("tasks", merge.tasks, Required());
     visit("world_size", merge.world_size, Number{.min = 1, .fallback = 1});
   }

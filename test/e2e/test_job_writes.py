@@ -1,7 +1,9 @@
 """Volumes that jobs write: a branch for each task, and one version of all once their step has succeeded."""
 
 import os
+import random
 import signal
+import time
 
 import pytest
 
@@ -9,6 +11,7 @@ from conftest import kill
 from test_mount import pytestmark, versions  # noqa: F401  Marks.
 from test_volume_jobs import mounts, put  # noqa: F401  A fixture.
 
+KILLS = int(os.environ.get("RUNNEL_JOB_WRITE_KILLS", "6"))
 WRITES = "volumes: {out: {volume: data, mode: rw}}\n"
 
 
@@ -59,18 +62,24 @@ steps:
       mkdir -p $RUNNEL_VOLUME_OUT/results
       echo {{{{item}}}} > $RUNNEL_VOLUME_OUT/results/{{{{item}}}}
       if test {{{{item}}}} = c; then {begun(gate)}; fi
-  after: {{depends_on: train, run: 'true', volumes: {{}}}}
+  after: {{depends_on: train, volumes: {{out: data}}, run: 'cd $RUNNEL_VOLUME_OUT; cat results/* base'}}
 """)
+    assert "volume out is data as step 'train' leaves it" in runnel.err
     runnel.until(lambda: runnel.job(job)["counts"].get("SUCCEEDED") == 2)
     assert versions(runnel) == [data], "nobody sees what a part of the step has written"
     gate.touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert len(versions(runnel)) == 2
     assert files(runnel) == ["base", "results/a", "results/b", "results/c"]
-    assert sorted(runnel.run("logs", job).splitlines()) == ["train/0: base", "train/1: base", "train/2: base"]
-    assert step_of(runnel, job, "train.publish")["status"] == "SUCCEEDED"
+    assert sorted(runnel.run("logs", job).splitlines()) == [
+        "after/0: a", "after/0: b", "after/0: c", "after/0: there before",
+        "train/0: base", "train/1: base", "train/2: base"]
+    newest = versions(runnel)[0]
+    assert step_of(runnel, job, "train.publish")["published"] == [{"name": "out", "version": newest, "volume": "data"}]
+    assert f"out: data@{newest}" in runnel.run("show", job)
     assert not branches(runnel)
-    leaves_nothing(runnel)
+    put(runnel, tmp_path, later="of somebody else\n")
+    assert "later" not in runnel.run("logs", job), "what was read is in the job's record"
 
 
 def test_two_tasks_that_write_one_path_differently_are_named(runnel, data, mounts):  # noqa: F811
@@ -157,4 +166,38 @@ def test_each_rank_of_a_gang_writes_a_branch(runnel, data, mounts):  # noqa: F81
                                 "run: 'echo $RANK > $RUNNEL_VOLUME_OUT/rank-$RANK; ls $RUNNEL_VOLUME_OUT'\n")
     assert files(runnel) == ["base", "rank-0", "rank-1"]
     assert "rank-0" in runnel.run("logs", job)
+    leaves_nothing(runnel)
+
+
+def test_a_search_and_a_gang_write_one_volume_under_kills(runnel, data, mounts):  # noqa: F811
+    job = runnel.up(WRITES + """
+steps:
+  tune:
+    params: {x: {range: [1, 16]}}
+    search: {method: grid, metric: loss, mode: min, parallel: 16}
+    resources: {cpus: 0.05}
+    run: |
+      echo half > $RUNNEL_VOLUME_OUT/half-{{x}}
+      sleep 0.5
+      mv $RUNNEL_VOLUME_OUT/half-{{x}} $RUNNEL_VOLUME_OUT/trial-{{x}}
+      echo '{"step": 1, "loss": {{x}}}' >> $RUNNEL_METRICS_FILE
+  gang:
+    num_nodes: 2
+    resources: {cpus: 0.05}
+    run: 'sleep 1; echo $RANK > $RUNNEL_VOLUME_OUT/rank-$RANK'
+""")
+    for number in range(KILLS):
+        pids = runnel.info()
+        time.sleep(random.Random(number).uniform(0.1, 1.0))
+        for who in ("daemon_pid", "runner_pid")[number % 2:]:
+            if pids[who]:
+                kill(pids[who])
+        if runnel.job(job)["status"] == "SUCCEEDED":
+            break
+    document = runnel.wait(job)
+    assert document["status"] == "SUCCEEDED", runnel.run("show", job)
+    assert files(runnel) == sorted(["base", "rank-0", "rank-1"] + [f"trial-{x}" for x in range(1, 17)])
+    made = [each["published"][0]["version"] for each in document["steps"] if "published" in each]
+    assert sorted([*made, data]) == sorted(versions(runnel)), "each step has published once"
+    assert not branches(runnel)
     leaves_nothing(runnel)

@@ -57,7 +57,12 @@ Result<Readiness> MergePhase::prepare(const NodeId& node, const model::StartOrde
                     "--branches-from", file},
                    TRY(command_.environment_for(node, order)), kMergesWithin);
   TRY(env::remove_file(file));
-  if (merged.ok()) return so_far;
+  if (merged.ok()) {
+    const json::Value* const version = merged->find("version");
+    if (version == nullptr) return Error(Errc::kIo, "runnel volume merge names no version");
+    so_far.published.emplace_back(use.name, version->as_text());
+    return so_far;
+  }
   Error error = std::move(merged).error();
   // What its tasks have written stays so.
   const bool is_final = error.code == Errc::kConflict || error.code == Errc::kDenied;

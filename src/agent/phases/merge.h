@@ -20,7 +20,10 @@ class MergePhase final : public Phase {
       : folder_(std::move(folder)), command_(std::move(command)) {}
 
   Traits traits() const override {
-    return {.thread = "agent-merges", .silent_max = Duration::minutes(1), .waits_for_others = true};
+    return {.thread = "agent-merges",
+            .silent_max = Duration::minutes(1),
+            .parts = Parts::kUntilEnded,  // The versions that it tells of.
+            .waits_for_others = true};
   }
   bool is_needed(const model::StartOrder& order) const override { return order.merge.has_value(); }
   std::vector<model::StartOrder> split(const model::StartOrder& order) const override;

@@ -40,7 +40,7 @@ class MergePhaseTest : public ::testing::Test {
 
 TEST_F(MergePhaseTest, TheBranchesOfWhatSucceededAreMergedUnderTheNameOfTheirStep) {
   EXPECT_TRUE(phase_.is_needed(order_));
-  MUST(prepare());
+  EXPECT_EQ(MUST(prepare()).published, (model::VolumeVersions{{"out", "0123456789abcdef"}}));
   const std::string file = home_.path() + "/merges/job.train.1.out";
   EXPECT_EQ(MUST(env::read_file(home_.file("asked"))),
             "merge results --store file:///volumes --once job.train --branches-from " + file +

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/order.h"
+#include "model/report.h"
 #include "output/metric_plan.h"
 
 namespace runnel::agent {
@@ -24,7 +25,8 @@ struct Readiness {
   std::vector<std::pair<std::string, std::string>> volumes;  // Variables that name their folders.
   // The same of one rank, by its number.
   std::map<std::int32_t, std::vector<std::pair<std::string, std::string>>> of_rank;
-  output::MetricPlanPtr plan;    // The places where a task reports besides its file, if any.
+  model::VolumeVersions published;  // What its preparation has published.
+  output::MetricPlanPtr plan;       // The places where a task reports besides its file, if any.
   std::int64_t output_from = 0;  // The record of the job's log index that its output comes after.
 };
 

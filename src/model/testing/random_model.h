@@ -129,6 +129,7 @@ class RandomModel {
     out.signal = exit_number();
     out.cause = cause();
     out.message = text();
+    for (const std::string& name : names(2)) out.published.emplace_back(name, text());
     return out;
   }
   std::vector<RankReport> rank_reports() {
@@ -379,6 +380,7 @@ class RandomModel {
     out.task = status();
     out.not_before = time();
     out.charged = maybe();
+    for (const std::string& name : names(2)) out.published.emplace_back(name, text());
   }
   void fill(NodeJoined& out) { out = {node(), Incarnation(text()), rank_refs()}; }
   void fill(StrangersEnded& out) { out = {NodeId(word()), rank_refs()}; }

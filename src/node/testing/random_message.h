@@ -83,7 +83,7 @@ class RandomMessage : public model::RandomModel {
       if (maybe()) use.mode = model::VolumeMode::kWrite;
     }
     if (maybe()) order.branch = text();
-    if (maybe()) order.merge = {text(), {{0, 3}, {7, 8}}, 2};
+    if (maybe()) order.merge = {text(), {{0, 3}, {7, 8}}, 2, {{"out", text()}}};
     order.workdir = text();
     order.memory_max = Bytes::count(count64());
     order.milli_cpus = count64();
