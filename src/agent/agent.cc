@@ -92,7 +92,13 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       preparer_(loop, clock, options_.home, place_context(options_), options_.secrets,
                 options_.volume_command),
       held_ends_(loop, clock, preparer_, gate_,
-                 [this](runner::RankFact fact) { take_held(std::move(fact)); }),
+                 {.is_ours = [this](const NodeId& node) { return cores_.contains(node); },
+                  // From then on it says nothing more, which is no hang.
+                  .held =
+                      [this](const runner::RankFact& fact) {
+                        health_.end({fact.report.attempt, fact.report.rank});
+                      },
+                  .tell = [this](runner::RankFact fact) { take_held(std::move(fact)); }}),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  tell(node, {{}, std::move(metrics), {}});
@@ -225,8 +231,10 @@ Async<void> Agent::take_message(runner::Message message) {
     take_news(std::move(*facts));
     co_return {};
   }
-  if (ready_ || inventory_.empty()) begin_inventory();
-  CO_TRY(co_await preparer_.load_unfinished());
+  if (ready_ || inventory_.empty()) {
+    CO_TRY(co_await preparer_.load_unfinished());
+    begin_inventory();
+  }
   held_ends_.replace_in(facts->ranks);
   CO_TRY(co_await follow_again(facts->ranks));
   // An inventory is whole or none: what comes after it waits for what its trials said last.

@@ -37,14 +37,14 @@ void mark_unfinished(model::RankReport& report, model::EndCause cause, const std
 }  // namespace
 
 HeldEnds::HeldEnds(async::EventLoop& loop, env::Clock& clock, Preparer& preparer, async::Gate& gate,
-                   Tell tell)
-    : loop_(loop), clock_(clock), preparer_(preparer), gate_(gate), tell_(std::move(tell)) {}
+                   Host host)
+    : loop_(loop), clock_(clock), preparer_(preparer), gate_(gate), host_(std::move(host)) {}
 
 HeldEnds::EndPtr HeldEnds::hold(const runner::RankFact& fact) {
   const runner::AttemptOnNode of{fact.node, fact.report.attempt};
   const model::StartOrder* const order = preparer_.unfinished(of);
   const bool may_be = fact.state == runner::RankFact::State::kEnded && order != nullptr &&
-                      fact.report.cause != model::EndCause::kNotStarted;
+                      fact.report.cause != model::EndCause::kNotStarted && host_.is_ours(fact.node);
   if (!may_be) return nullptr;
   const auto [place, is_new] = ends_.try_emplace({of, fact.report.rank});
   if (!is_new) return place->second;
@@ -55,6 +55,10 @@ HeldEnds::EndPtr HeldEnds::hold(const runner::RankFact& fact) {
     const Duration ran = clock_.wall() - fact.report.started_at;
     limit(end, std::max(order->max_duration - ran, Duration()), model::EndCause::kTimeout);
   }
+  if (const auto stop = stops_.find(of); stop != stops_.end()) {
+    limit(end, std::max(stop->second - clock_.boot(), Duration()), model::EndCause::kStopped);
+  }
+  host_.held(fact);
   (void)loop_.spawn(gate_, finish(end));
   return end;
 }
@@ -86,13 +90,19 @@ Async<void> HeldEnds::finish(EndPtr end) {
 }
 
 void HeldEnds::conclude(const EndPtr& end) {
+  CHECK(!end->is_finished, "an end is told twice");
   end->patience.cancel();
   end->is_finished = true;
-  tell_(end->fact);
+  host_.tell(end->fact);
 }
 
 void HeldEnds::take_from(std::vector<runner::RankFact>& news) {
-  std::erase_if(news, [this](const runner::RankFact& fact) { return hold(fact) != nullptr; });
+  std::erase_if(news, [this](runner::RankFact& fact) {
+    const bool is_held = ends_.contains({{fact.node, fact.report.attempt}, fact.report.rank});
+    const bool is_new = hold(fact) != nullptr && !is_held;
+    if (is_new) fact = running(std::move(fact));
+    return is_held && fact.state == runner::RankFact::State::kEnded;
+  });
 }
 
 void HeldEnds::replace_in(std::vector<runner::RankFact>& inventory) {
@@ -103,12 +113,15 @@ void HeldEnds::replace_in(std::vector<runner::RankFact>& inventory) {
 }
 
 void HeldEnds::stop(const runner::AttemptOnNode& of, Duration grace) {
+  if (preparer_.unfinished(of) == nullptr) return;
+  stops_.try_emplace(of, clock_.boot() + grace);
   for (auto& [key, end] : ends_) {
     if (key.first == of && !end->is_finished) limit(end, grace, model::EndCause::kStopped);
   }
 }
 
 void HeldEnds::forget(const runner::AttemptOnNode& of) {
+  stops_.erase(of);
   std::erase_if(ends_, [&of](const auto& entry) {
     const bool is_its = entry.first.first == of;
     if (is_its) entry.second->give_up.stop();

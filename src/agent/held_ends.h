@@ -29,17 +29,22 @@ namespace runnel::agent {
 // Why:      a task is done when its writes are. docs/design/job_writes.md.
 class HeldEnds {
  public:
-  // `tell` gets each end once it is finished.
-  using Tell = std::function<void(runner::RankFact)>;
+  struct Host {
+    // Whether ends of the node are told at all; else they are not held either.
+    std::function<bool(const NodeId&)> is_ours;
+    std::function<void(const runner::RankFact&)> held;  // Called once of each.
+    std::function<void(runner::RankFact)> tell;         // Called once it is finished.
+  };
   HeldEnds(async::EventLoop& loop, env::Clock& clock, Preparer& preparer, async::Gate& gate,
-           Tell tell);
+           Host host);
 
-  // Takes those out of news that are held from now on.
+  // Ends in news that are held from now on stand there as ranks that run; those that are held
+  // already are taken out.
   void take_from(std::vector<runner::RankFact>& news);
   // The same of an inventory, where they stand as ranks that run; one that was held before is there
   // as it was told.
   void replace_in(std::vector<runner::RankFact>& inventory);
-  // The attempt is to end.
+  // The attempt is to end, also where its rank has ended and nobody has heard of that yet.
   void stop(const runner::AttemptOnNode& of, Duration grace);
   // Nobody asks for the attempt's ends any more.
   void forget(const runner::AttemptOnNode& of);
@@ -67,8 +72,9 @@ class HeldEnds {
   env::Clock& clock_;
   Preparer& preparer_;
   async::Gate& gate_;
-  const Tell tell_;
+  const Host host_;
   std::map<Key, EndPtr> ends_;
+  std::map<runner::AttemptOnNode, Duration> stops_;  // By when they are to have ended, since boot.
 };
 
 }  // namespace runnel::agent

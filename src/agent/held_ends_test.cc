@@ -27,7 +27,7 @@ class HeldEndsTest : public ::testing::Test {
     order_.grace = Duration::millis(20);
     order_.branch = "job.train.0";
     order_.volumes = {{"out", "results", "", "file:///volumes", false, model::VolumeMode::kWrite}};
-    answer_with("exit 0");
+    answer_with(R"(echo '{"branches":[{"branch":"job.train.0","term":1}]}')");
   }
   ~HeldEndsTest() override { (void)loop_->block_on(gate_.close()); }
 
@@ -52,10 +52,12 @@ class HeldEndsTest : public ::testing::Test {
     report.code = code;
     return {of_.node, state, report};
   }
+  // Ends that are left in the news.
   std::size_t news(const runner::RankFact& fact) {
-    std::vector<runner::RankFact> facts{fact};
-    ends_.take_from(facts);
-    return facts.size();
+    news_ = {fact};
+    ends_.take_from(news_);
+    return static_cast<std::size_t>(
+        std::ranges::count(news_, fact.state, &runner::RankFact::state));
   }
   runner::RankFact in_inventory() {
     std::vector<runner::RankFact> facts{fact()};
@@ -75,18 +77,29 @@ class HeldEndsTest : public ::testing::Test {
   async::Gate gate_{*loop_};
   Preparer preparer_{*loop_, env::real_clock(), home_.path(), {}, nullptr, {home_.file("runnel")}};
   model::StartOrder order_;
-  const runner::AttemptOnNode of_{NodeId("n1"),
-                                  {{JobId("job"), StepIndex(0), TaskIndex(0)}, AttemptNumber(1)}};
+  runner::AttemptOnNode of_{NodeId("n1"),
+                            {{JobId("job"), StepIndex(0), TaskIndex(0)}, AttemptNumber(1)}};
   std::vector<runner::RankFact> told_;
-  HeldEnds ends_{*loop_, env::real_clock(), preparer_, gate_,
-                 [this](runner::RankFact fact) { told_.push_back(std::move(fact)); }};
+  int held_ = 0;
+  std::vector<runner::RankFact> news_;
+  HeldEnds ends_{*loop_,
+                 env::real_clock(),
+                 preparer_,
+                 gate_,
+                 {.is_ours = [](const NodeId& node) { return node != NodeId("gone"); },
+                  .held = [this](const runner::RankFact&) { ++held_; },
+                  .tell = [this](runner::RankFact fact) { told_.push_back(std::move(fact)); }}};
 };
 
 TEST_F(HeldEndsTest, AnEndIsToldOnceWhatItWroteIsPublished) {
   prepare();
   EXPECT_EQ(news(fact(State::kRunning)), 1U);
   EXPECT_EQ(news(fact()), 0U);
+  ASSERT_EQ(news_.size(), 1U);
+  EXPECT_EQ(news_[0].state, State::kRunning) << "it may have begun with these news";
   EXPECT_EQ(news(fact()), 0U) << "told twice by the runner";
+  EXPECT_TRUE(news_.empty());
+  EXPECT_EQ(held_, 1);
   wait(Duration::millis(50));
   EXPECT_TRUE(told_.empty());
   EXPECT_EQ(in_inventory().state, State::kRunning) << "for all that anybody is told";
@@ -115,6 +128,22 @@ TEST_F(HeldEndsTest, OneThatIsStoppedWaitsForItsGraceAlone) {
   EXPECT_EQ(in_inventory().report, told().report) << "an end never changes";
 }
 
+// The runner has nothing to stop any more, and its word of the end is on its way.
+TEST_F(HeldEndsTest, AStopThatCrossesTheWordOfTheEndCounts) {
+  prepare();
+  ends_.stop(of_, order_.grace);
+  EXPECT_EQ(news(fact()), 0U);
+  EXPECT_EQ(told().report.cause, model::EndCause::kStopped);
+}
+
+// Nobody is told of their ends, and no node joins before they have come.
+TEST_F(HeldEndsTest, EndsOfNodesThatTheHomeHasNoMoreAreNotHeld) {
+  of_.node = NodeId("gone");
+  prepare();
+  EXPECT_EQ(news(fact()), 1U);
+  EXPECT_EQ(in_inventory().state, State::kEnded);
+}
+
 TEST_F(HeldEndsTest, OneThatTakesLongerThanItMayHasTimedOut) {
   order_.max_duration = Duration::millis(30);
   prepare();
@@ -131,11 +160,10 @@ TEST_F(HeldEndsTest, OneThatFailedWaitsForItsGraceAndEndsAsItDid) {
 
 TEST_F(HeldEndsTest, OneWhoseBranchIsAnothersHasFailed) {
   prepare();
-  answer_with(
-      R"(echo '{"error":{"code":"conflict","message":"it is written by others"}}'; exit 1)");
+  answer_with(R"(echo '{"branches":[{"branch":"job.train.0","term":2}]}')");
   EXPECT_EQ(news(fact()), 0U);
   EXPECT_EQ(told().report.code, 1);
-  EXPECT_NE(told().report.message.find("it is written by others"), std::string::npos);
+  EXPECT_NE(told().report.message.find("a later attempt"), std::string::npos);
 }
 
 // The next life of the agent finds what the one before has not finished.

@@ -426,7 +426,7 @@ Async<void> Preparer::load_unfinished() {
 
 Async<void> Preparer::finish(runner::AttemptOnNode of, std::int32_t rank, async::StopToken stop) {
   const model::StartOrder* const order = unfinished(of);
-  CHECK(order != nullptr, "an attempt is finished that has nothing to finish");
+  if (order == nullptr) co_return {};  // What was made for it was taken back just now.
   const Record record{of.node, *order};
   for (Stage& stage : stages_) {
     if (!stage.phase->finishes() || !stage.phase->is_needed(record.order)) continue;
@@ -440,14 +440,14 @@ Async<void> Preparer::finish(runner::AttemptOnNode of, std::int32_t rank, async:
 }
 
 Async<void> Preparer::finish_one(Stage& stage, const Record& record, async::StopToken stop) {
-  const Wait wait(*this, record.of(),
-                  "what it wrote, which goes to " + stage.phase->waits_for(record.order),
-                  Until::kFinished);
+  const std::string what = "what it wrote, which goes to " + stage.phase->waits_for(record.order);
+  Wait wait(*this, record.of(), what, Until::kFinished);
   for (Duration pause = kFinishAgainMin;; pause = std::min(pause * 2, kFinishAgainMax)) {
     const Result<bool> done = co_await finish_once(stage, record);
     if (done.ok() && *done) co_return {};
     CO_TRY(stop.check());
     if (!done.ok() && done.error().code == Errc::kInvalid) co_return done.error();
+    wait.say(done.ok() ? what : what + " (" + done.error().message + ")");
     CO_TRY(co_await loop_.sleep(pause, stop));
   }
 }

@@ -163,6 +163,7 @@ class Preparer {
     Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what,
          Until until = Until::kBegun);
     ~Wait() { waits_.erase(place_); }
+    void say(std::string what) { place_->waits_for = std::move(what); }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/suspect_mounts.h"
+#include "agent/used_mounts.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
 #include "output/paths.h"
@@ -55,6 +56,7 @@ std::string beside_jobs(const std::string& home, const std::string& name) {
 }
 
 Result<void> remove_job_files(const std::string& home, const JobId& job) {
+  TRY(UsedMounts::remove_logs_of(home, job));
   Result<void> moved = move_and_remove(home, job);
   if (moved.ok() || moved.error().code != Errc::kFull) return moved;
   const std::string folder = TRY(unmounted_in_jobs(home, job));

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/check.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/remove_tree.h"
@@ -18,6 +19,7 @@ constexpr Duration kLockPatience = Duration::seconds(20);
 constexpr std::size_t kStoreDigits = 8;
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr const char* kStrays = "strays";
+constexpr const char* kBranchLog = "branch-";
 constexpr int kStraysMax = 1'000;
 constexpr Bytes kNoteMax = Bytes::kibi(8);
 
@@ -32,6 +34,20 @@ std::string published_mark(const std::string& place) { return place + "/publishe
 
 std::string digits_of_store(const model::VolumeUse& use) {
   return hash::sha256_hex(use.store).substr(0, kStoreDigits);
+}
+
+// Of the logs that are below `<home>/writing`, by the uuids of their volumes.
+Result<void> remove_logs(const std::string& home,
+                         const std::function<bool(const std::string&)>& is_it) {
+  const std::string all = home + "/writing";
+  if (!TRY(env::is_there(all))) return {};
+  for (const std::string& uuid : TRY(env::list_directory(all))) {
+    const std::string volume = all + "/" + uuid;
+    for (const std::string& name : TRY(env::list_directory(volume))) {
+      if (is_it(name)) TRY(env::remove_tree(volume + "/" + name));
+    }
+  }
+  return {};
 }
 
 // "NAME@VERSION-STORE", as place_of() has it, or "BRANCH.ATTEMPT@NAME-STORE".
@@ -85,8 +101,28 @@ std::string UsedMounts::place_of_branch(const model::VolumeUse& use, const std::
          digits_of_store(use);
 }
 
+std::string UsedMounts::log_name(const std::string& branch, AttemptNumber attempt) {
+  return std::string(kBranchLog) + branch + "." + std::to_string(attempt.value());
+}
+
+Result<void> UsedMounts::remove_log(const std::string& branch, AttemptNumber attempt) const {
+  const std::string name = log_name(branch, attempt);
+  return remove_logs(env::parent_of(folder_),
+                     [&name](const std::string& each) { return each == name; });
+}
+
+Result<void> UsedMounts::remove_logs_of(const std::string& home, const JobId& job) {
+  CHECK(!job.empty(), "the logs of no job are removed");
+  const std::string begin = std::string(kBranchLog) + job.str() + ".";
+  return remove_logs(home, [&begin](const std::string& each) { return each.starts_with(begin); });
+}
+
 Result<void> UsedMounts::mark_published(const std::string& place) {
   return env::append_file(published_mark(place), "");
+}
+
+Result<void> UsedMounts::unmark_published(const std::string& place) {
+  return env::remove_file(published_mark(place));
 }
 
 bool UsedMounts::is_published(const std::string& place) {

@@ -43,7 +43,16 @@ class UsedMounts {
   // Whether all that was written in a place is published, and nothing is written there any more:
   // said by whoever held its mount. Not synced: it is found out again after a power loss.
   static Result<void> mark_published(const std::string& place);
+  // To be called by who holds another mount of the place.
+  static Result<void> unmark_published(const std::string& place);
   static bool is_published(const std::string& place);
+
+  // Removes the log of an attempt that writes this branch no more, of whatever volume
+  // (fuse/serve_branch.h): its server does so at its end, unless it was killed.
+  Result<void> remove_log(const std::string& branch, AttemptNumber attempt) const;
+  // The same of all attempts of a job.
+  static Result<void> remove_logs_of(const std::string& home, const JobId& job);
+  static std::string log_name(const std::string& branch, AttemptNumber attempt);
 
   // All of them, of any attempt; what else is in the folder is somebody's.
   Result<std::vector<std::string>> places() const;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/branches_of_job.h"
 #include "cli/commands.h"
 #include "cli/job_end.h"
 #include "cli/job_state.h"
@@ -51,10 +52,19 @@ Result<std::string> retry_body(Session& session, const std::string& job) {
   return body;
 }
 
+// With what its tasks wrote to volumes and nobody has merged, which only who asks has the keys of.
+Result<json::Value> delete_job(Session& session, const std::string& job) {
+  const Result<json::Value> known = session.get(job_target(job, "?include=spec"));
+  json::Value deleted = TRY(session.remove(job_target(job, "")));
+  const json::Value* const spec = known.ok() ? known->find("spec") : nullptr;
+  if (spec == nullptr) return deleted;
+  const Result<model::JobSpec> read = model::decode_job_spec(*spec, "spec");
+  if (read.ok()) remove_branches_of(text_of(*known, "id"), *read);
+  return deleted;
+}
+
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
-  if (command == Command::kDelete) {
-    return session.remove(job_target(job, ""));
-  }
+  if (command == Command::kDelete) return delete_job(session, job);
   const bool retry = command == Command::kRetry;
   const std::string body = retry ? TRY(retry_body(session, job)) : std::string();
   return session.post(job_target(job, ":" + verb_of(command)), body);

@@ -13,6 +13,7 @@ static_assert(agent::UsedMounts::kSaidEvery == fuse::ErrorNotices::kQuiet);
 MountOfAttempts::MountOfAttempts(const home::Home& home, std::string place)
     : mounts_(home.root), place_(std::move(place)), held_(agent::UsedMounts::lock_holding(place_)) {
   (void)agent::UsedMounts::forget_notes(place_);
+  (void)agent::UsedMounts::unmark_published(place_);
 }
 
 void MountOfAttempts::look() {

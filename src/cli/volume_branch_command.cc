@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/check.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/volume_client.h"
@@ -59,9 +60,20 @@ Result<int> list_branches(const Arguments& arguments, VolumeClient& client, Volu
   return 0;
 }
 
+// Its writer would find out at its next write, or at its end.
+Result<void> check_unwritten(const SeenBranch& branch) {
+  const volume::SessionRecord& record = branch.record();
+  if (record.sealed || volume::has_ended(record, volume::session_of_this_process(""))) return {};
+  return Error(Errc::kConflict, "branch '" + branch.name() + "' is still written to")
+      .with_field("branch")
+      .with_value(branch.name())
+      .with_hint("take its mount away first, or cancel the job that writes it");
+}
+
 Result<int> remove_branches(const Arguments& arguments, VolumeClient& client, Volume& volume) {
   for (SeenBranch& branch : TRY(client.run(volume::find_branches(volume, arguments.targets)))) {
     const std::string name = branch.name();
+    TRY(check_unwritten(branch));
     if (TRY(client.run(volume::remove_branch(volume, std::move(branch))))) continue;
     return Error(Errc::kConflict, "branch '" + name + "' was written to meanwhile")
         .with_field("branch")
@@ -93,6 +105,16 @@ Result<std::vector<std::string>> names_to_merge(const Arguments& arguments) {
       .with_hint("see them: runnel volume branches " + arguments.volume);
 }
 
+// Of tasks that have ended otherwise than well: their step has.
+Result<void> remove_rest(VolumeClient& client, Volume& volume, const std::string& begins_with) {
+  CHECK(begins_with.size() > 1, "all branches of the volume would go");
+  for (SeenBranch& branch : TRY(client.run(volume::see_branches(volume)))) {
+    if (!branch.name().starts_with(begins_with)) continue;
+    (void)TRY(client.run(volume::remove_branch(volume, std::move(branch))));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
@@ -118,6 +140,7 @@ Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
   const std::string version = TRY(
       client->run(volume::merge_branches(client->loop(), opened, names, std::move(options), {})));
   TRY(client->run(volume::remove_merged(opened, names)));
+  if (is_of_job) TRY(remove_rest(*client, opened, arguments.merge_name + "."));
   json::Value value = json::Value::object();
   value.set("version", json::Value::text(version));
   answer(arguments, value, version + "\n");

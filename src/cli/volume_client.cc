@@ -46,6 +46,16 @@ Result<void> prepare_for_volume(const home::Home& home, const std::string& name,
   if (!notice.empty()) say("runnel: " + notice);
   const object::StoreUrl known = TRY(home::place_of_volume(home, name, std::nullopt));
   const bool is_folder = known.scheme == object::StoreUrl::Scheme::kFile;
+  // Another volume in its place would get what mounts of it have not published yet.
+  const bool is_remembered = TRY(home::volume_places(home)).contains(name);
+  const bool is_away = is_remembered && is_folder && !env::exists(known.path);
+  if (is_away && known == place) {
+    return Error(Errc::kUnavailable, "this home knows a volume " + name + " in " +
+                                         known.to_string() + ", and there is no such folder")
+        .with_field("volume")
+        .with_value(name)
+        .with_hint("mount its disk; where it is gone for good: runnel volume forget " + name);
+  }
   if (known == place || (is_folder && !env::exists(known.path))) return {};
   const VolumeClientPtr client = TRY(VolumeClient::open(known));
   const Result<volume::Volume> there = client->volume(name);

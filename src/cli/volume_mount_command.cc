@@ -257,7 +257,9 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
       volume_server::kStoreVariables);  // It may hold for days, beside the tasks of this user.
   options.socket = home.mounts_socket();
   options.server = home::server_of_volumes(home, TRY(env::executable_path()));
-  options.mounted = [&arguments, &home, &plan] {
+  bool has_served = false;
+  options.mounted = [&arguments, &home, &plan, &has_served] {
+    has_served = true;
     says_to_mount_log(home) ? say("runnel: " + mounted_text(plan)) : tell_mounted(arguments, plan);
   };
   options.say = say_line;
@@ -268,7 +270,7 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
     options.reader_failed = [&of_attempts](const auto& news) { of_attempts->note(news); };
   }
   const Result<void> held = fuse::Holder(std::move(options)).run();
-  const bool is_published = plan.is_written && held.ok();
+  const bool is_published = plan.is_written && held.ok() && has_served;
   using Ends = MountOfAttempts::Ends;
   if (of_attempts) of_attempts->end(is_published ? Ends::kPublished : Ends::kAsItIs);
   TRY(Result<void>(held));

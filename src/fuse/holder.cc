@@ -192,7 +192,10 @@ Result<bool> Holder::take_news() {
     return true;
   }
   server_.reset();
-  if (news && news->kind == Kind::kEnded) return false;
+  if (news && news->kind == Kind::kEnded) {
+    if (news->why.empty()) return false;
+    return Error(Errc::kConflict, news->why).with_value(options_.request.folder);
+  }
   return after_server(news ? news->why : "what served it has died", news.has_value());
 }
 

@@ -21,11 +21,12 @@ namespace runnel::fuse {
 // over the same connection to the kernel, and who reads meanwhile waits.
 //
 // Contract: run() mounts, and returns once the mount is no more: unmounted by somebody, or because
-//           it cannot be kept served. Where nobody serves the mounts of the home it starts who
-//           does. SIGINT unmounts what nobody uses; a second one, SIGTERM and SIGHUP unmount at
-//           once. A mount that cannot be served at all is given up, and one whose server dies on a
-//           kernel that cannot send its requests to another: that one stays, dead, since its
-//           readers are to get errors and no empty folder.
+//           it cannot be kept served; kConflict when the branch that it wrote is another one's.
+//           Where nobody serves the mounts of the home it starts who does. SIGINT unmounts what
+//           nobody uses; a second one, SIGTERM and SIGHUP unmount at once. A mount that cannot be
+//           served at all is given up, and one whose server dies on a kernel that cannot send its
+//           requests to another: that one stays, dead, since its readers are to get errors and no
+//           empty folder.
 // Threads:  the only one of its process, whose signals it takes.
 // Lifetime: killed, it leaves its mount served; the mount ends with both.
 class Holder {

@@ -114,11 +114,17 @@ void MountServer::end_mount() {
 Async<void> MountServer::serve(async::UniqueFd connection) {
   Result<HandedMount> mount =
       co_await receive_mount(loop_, connection.get(), kRequestPatience, serving_.token());
+  const bool is_branch = mount.ok() && !mount->request.branch.empty();
   Result<void> served =
       mount.ok() ? co_await serve_counted(connection.get(), *std::move(mount)) : mount.error();
   if (serving_.token().stopped()) co_return {};
   MountNews last{MountNews::Kind::kEnded, ""};
-  if (!served.ok()) last = {MountNews::Kind::kFailed, served.error().to_string()};
+  // A branch that is another one's by now is so for the next server, too.
+  const bool is_lost = is_branch && !served.ok() && served.error().code == Errc::kConflict;
+  if (!served.ok()) {
+    last = {is_lost ? MountNews::Kind::kEnded : MountNews::Kind::kFailed,
+            served.error().to_string()};
+  }
   co_return co_await deliver_news(loop_, connection.get(), std::move(last), serving_.token());
 }
 

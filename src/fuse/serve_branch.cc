@@ -101,7 +101,8 @@ class Served {
     both.emplace_back(
         [this](async::StopToken token) { return publishing_->run(std::move(token)); });
     auto first = CO_TRY(co_await async::race<void>(loop_, std::move(both), stop));
-    co_return std::move(first.result);
+    CO_TRY(std::move(first.result));
+    co_return check_kept();
   }
   // Whether nobody goes on with the log once run() or publish() has ended so: it was of a branch
   // alone, which has all of it, or has gone back to its base in a later term.
@@ -116,7 +117,8 @@ class Served {
     if (options_.serving) options_.serving();
     CO_TRY(co_await publishing_->begin(Begins::kAnew, stop));
     publishing_->finish();
-    co_return co_await publishing_->run(std::move(stop));
+    CO_TRY(co_await publishing_->run(std::move(stop)));
+    co_return check_kept();
   }
 
  private:
@@ -152,6 +154,16 @@ class Served {
                                   .rebase = rebase,
                                   .lost = lost,
                                   .recovered = recovered});
+  }
+
+  // What was written to a branch that was lost is nobody's.
+  Result<void> check_kept() const {
+    if (options_.branch.empty() || !publishing_->has_lost()) return {};
+    return Error(Errc::kConflict, "branch '" + options_.branch + "' of volume '" + volume_.name() +
+                                      "' was removed, or is written in a later term, and has gone "
+                                      "on without the rest of what was written here")
+        .with_field("branch")
+        .with_value(options_.branch);
   }
 
   Async<void> begin_files() {

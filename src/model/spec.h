@@ -79,10 +79,10 @@ enum class VolumeMode : std::uint8_t {
 struct VolumeUse {
   std::string name;  // The folder is in $RUNNEL_VOLUME_<NAME>: volume_variable().
   std::string volume;
-  std::string
-      version;        // A whole id once it is submitted; before also "latest", a tag, a beginning.
-                      // Empty where it is written.
-  std::string store;  // Its URL; empty until it is submitted.
+  std::string version;  // A whole id once it is submitted, or "latest" of what an earlier step of
+                        // the job publishes; before also a tag, a beginning.
+                        // Empty where it is written.
+  std::string store;    // Its URL; empty until it is submitted.
   bool linked = false;  // Whether files of it may be objects of other buckets.
   VolumeMode mode = VolumeMode::kRead;
 

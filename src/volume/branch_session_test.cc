@@ -148,7 +148,6 @@ TEST_F(BranchSessionTest, TheNextAttemptGoesOnAndTheOneBeforeIsRefused) {
             (Contents{{"base", "1"}, {"checkpoint", "3"}, {"folder/below", "2"}, {"result", "4"}}));
 }
 
-// Both see that there is none.
 // What a failed attempt has written is nothing to the next one.
 TEST_F(BranchSessionTest, ALaterTermMayBeginWithTheBase) {
   BranchWriter first = begin();
@@ -171,6 +170,7 @@ TEST_F(BranchSessionTest, ALaterTermMayBeginWithTheBase) {
   EXPECT_EQ(first.try_publish().error().code, Errc::kConflict);
 }
 
+// Both see that there is none.
 TEST_F(BranchSessionTest, OfTwoThatMakeItAtOnceOneGoesOnWithTheOther) {
   for (int put = 1; put <= 3; ++put) {
     SCOPED_TRACE(put);

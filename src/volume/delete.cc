@@ -99,6 +99,7 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
       CO_TRY(co_await came_to_nothing(volume.store(), volume.random(), volume.head(), stop));
   if (is_nobodys) co_return {};
   std::string owners;
+  bool has_branch = false;
   for (const SeenSession& session :
        CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), std::move(stop)))) {
     const bool is_of_nobody =
@@ -106,9 +107,14 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
         (session.record && (volume.processes().has_ended(*session.record) ||
                             is_of_another_volume(*session.record, volume.head().uuid)));
     if (is_of_nobody) continue;
+    has_branch = has_branch || (session.record && session.record->kind == kBranchKind);
     owners += (owners.empty() ? "" : ", ") + owner_of(session);
   }
   if (owners.empty()) co_return {};
+  if (has_branch && !volume.head().is_deleted()) {
+    co_return in_use(volume.name(), owners)
+        .with_hint("merge its branches, or drop them: runnel volume branches " + volume.name());
+  }
   co_return in_use(volume.name(), owners)
       .with_hint(volume.head().is_deleted()
                      ? "nobody can begin to use it any more; run it again when these have ended"

@@ -223,7 +223,6 @@ TEST_F(MergeTest, ItIsMadeOnce) {
   EXPECT_EQ(branches(), 0U);
 }
 
-// Killed before each of its changes: the version is there or not, and then it is made.
 // Killed before anybody noted its version, and asked for again by a job.
 TEST_F(MergeTest, OneOfAJobIsFoundByItsNameOnceItsBranchesAreGone) {
   const auto merge_of_job = [this](const std::string& origin) {
@@ -251,6 +250,7 @@ TEST_F(MergeTest, OneOfAJobIsFoundByItsNameOnceItsBranchesAreGone) {
   EXPECT_EQ(merge_of_job("job.train").error().code, Errc::kNotFound) << "it is another merge";
 }
 
+// Killed before each of its changes: the version is there or not, and then it is made.
 TEST_F(MergeTest, ItIsMadeOnceWhereverItIsKilled) {
   const std::vector<std::string> names{"one", "other"};
   for (int changes = 0;; ++changes) {

@@ -89,6 +89,46 @@ def test_two_tasks_that_write_one_path_differently_are_named(runnel, data, mount
     assert "'same'" in said and all(f"{job}.both.{task}'" in said for task in (0, 1)), said
     assert versions(runnel) == [data]
     assert branches(runnel) == [f"{job}.both.{task}" for task in (0, 1)]
+    runnel.run("volume", "delete", "data", code=1)
+    assert "runnel volume branches data" in runnel.err
+    folder = mounts.make("data", "mended", "--branch", f"{job}.both.1")
+    (folder / "same").rename(folder / "other")
+    runnel.run("volume", "umount", folder)
+    runnel.run("retry", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", "as the remedy says"
+    assert files(runnel) == ["base", "other", "same"] and not branches(runnel)
+
+
+def test_a_job_that_is_deleted_takes_its_branches_along(runnel, data, mounts):  # noqa: F811
+    job = runnel.up(WRITES + "run: 'echo text > $RUNNEL_VOLUME_OUT/file; exit 3'\n")
+    assert runnel.wait(job)["status"] == "FAILED"
+    runnel.until(lambda: branches(runnel))
+    leaves_nothing(runnel)
+    runnel.run("delete", job)
+    assert not branches(runnel) and versions(runnel) == [data]
+    runnel.run("volume", "delete", "data", "--yes")
+
+
+def test_what_a_task_writes_where_its_mount_was_taken_away_is_no_success(runnel, data, mounts):  # noqa: F811
+    job = runnel.up(WRITES + "run: 'cd $RUNNEL_VOLUME_OUT; echo a > seen; cd /; umount $RUNNEL_VOLUME_OUT; "
+                             "echo b > $RUNNEL_VOLUME_OUT/below; sleep 0.5'\n")
+    assert runnel.wait(job)["status"] == "FAILED"
+    assert "its mount was taken away while it ran, and 'below'" in runnel.run("show", job)
+    assert versions(runnel) == [data]
+
+
+def test_a_search_leaves_no_branch_of_trials_that_failed(runnel, data, mounts):  # noqa: F811
+    runnel.ended(WRITES + """
+params: {x: {range: [1, 4]}}
+search: {method: grid, metric: loss, mode: min, max_failures: 4}
+run: |
+  echo {{x}} > $RUNNEL_VOLUME_OUT/trial-{{x}}
+  test {{x}} != 2
+  echo '{"step": 1, "loss": {{x}}}' >> $RUNNEL_METRICS_FILE
+""")
+    assert files(runnel) == ["base", "trial-1", "trial-3", "trial-4"]
+    assert not branches(runnel)
+    leaves_nothing(runnel)
 
 
 def test_an_attempt_that_failed_leaves_nothing_in_the_version(runnel, data, mounts, tmp_path):  # noqa: F811

@@ -377,3 +377,17 @@ def test_a_damaged_volume_can_be_deleted(runnel, tmp_path):
     assert "its versions are not known" in runnel.err and "--yes" in runnel.err, runnel.err
     runnel.run("volume", "delete", "data", "--yes")
     runnel.run("volume", "create", "data")
+
+
+def test_a_volume_whose_disk_is_away_is_not_made_anew(runnel, tmp_path):
+    store, away = tmp_path / "disk", tmp_path / "away"
+    runnel.run("volume", "create", "data", "--store", f"file://{store}")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"a": b"1"}), "data")
+    store.rename(away)
+    runnel.run("volume", "create", "data", code=1)
+    assert "there is no such folder" in runnel.err and "runnel volume forget data" in runnel.err, runnel.err
+    away.rename(store)
+    assert runnel.run("volume", "cat", "data:/a") == "1"
+    store.rename(away)
+    runnel.run("volume", "forget", "data")
+    runnel.run("volume", "create", "data", "--store", f"file://{store}")

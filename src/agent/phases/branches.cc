@@ -30,6 +30,7 @@ const model::VolumeUse& BranchesPhase::only_one(const model::StartOrder& order) 
 }
 
 std::string BranchesPhase::branch_of(const model::StartOrder& order) {
+  CHECK(!order.branch.empty(), "an order that writes nothing is passed to who mounts branches");
   return model::branch_of_rank(order.branch, order.first_rank, order.world_size);
 }
 
@@ -76,11 +77,14 @@ Result<void> BranchesPhase::mount(const NodeId& node, const model::StartOrder& o
   const Shown shown = shown_in(place);
   if (shown == Shown::kMount) return {};
   if (shown == Shown::kNothing) TRY(mounts_.clear_tree(place));
-  TRY(command_.run(
-      {"mount", use.volume, UsedMounts::tree_of(place), "--store", use.store, "--branch",
-       branch_of(order), "--from-base", "--term", std::to_string(order.attempt.attempt.value()),
-       "--detach", "--while-used", place},
-      TRY(command_.environment_for(node, order)), kMountsWithin));
+  std::vector<std::string> words{
+      "mount",          use.volume, UsedMounts::tree_of(place),
+      "--store",        use.store,  "--branch",
+      branch_of(order), "--term",   std::to_string(order.attempt.attempt.value())};
+  // What goes on from a checkpoint goes on with what it has written, too.
+  if (!order.checkpoint) words.emplace_back("--from-base");
+  words.insert(words.end(), {"--detach", "--while-used", place});
+  TRY(command_.run(words, TRY(command_.environment_for(node, order)), kMountsWithin));
   return {};
 }
 
@@ -91,27 +95,52 @@ Result<void> BranchesPhase::unmount(const std::string& place, Shown shown) const
   return {};
 }
 
+// What a task has written where its mount was taken away is in no branch.
+Result<void> BranchesPhase::check_below(const std::string& place) {
+  const Result<std::vector<std::string>> names = env::list_directory(UsedMounts::tree_of(place));
+  if (!names.ok() || names->empty()) return {};
+  return Error(Errc::kInvalid, "its mount was taken away while it ran, and '" + names->front() +
+                                   "' was written to the folder below");
+}
+
+// Once it was removed, or is written in a later term, nothing can be added to it.
+Result<void> BranchesPhase::check_mine(const NodeId& node, const model::StartOrder& order) const {
+  const model::VolumeUse& use = only_one(order);
+  const json::Value branches =
+      TRY(command_.run({"branches", use.volume, "--store", use.store},
+                       TRY(command_.environment_for(node, order)), kMountsWithin));
+  const std::string name = branch_of(order);
+  const json::Value* const all = branches.find("branches");
+  if (all == nullptr || !all->is_list()) {
+    return Error(Errc::kIo, "runnel volume branches names no branches");
+  }
+  for (const json::Value& each : all->as_list()) {
+    const json::Value* const found = each.find("branch");
+    const json::Value* const term = each.find("term");
+    if (found == nullptr || term == nullptr || found->as_text() != name) continue;
+    if (term->as_int() <= order.attempt.attempt.value()) return {};
+    return Error(Errc::kInvalid, "branch '" + name + "' is written by a later attempt");
+  }
+  return Error(Errc::kInvalid, "branch '" + name + "' was removed");
+}
+
 // Its holder publishes the rest once the mount is no more. Where holder and server were killed, the
 // next mount goes on with what is in the log.
 Result<bool> BranchesPhase::finish(const NodeId& node, const model::StartOrder& order,
                                    PathTrail& trail) const {
   const std::string place = place_of(order);
   trail.follow(place);
-  if (!env::exists(place) || UsedMounts::is_published(place)) return true;
+  if (!env::exists(place)) return true;
   const Shown shown = shown_in(place);
-  const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
-  if (is_mount) {
+  if (shown == Shown::kMount || shown == Shown::kDeadMount) {
     TRY(unmount(place, shown));
-    return UsedMounts::is_published(place);
+    return false;
   }
   if (UsedMounts::is_held(place)) return false;
-  if (UsedMounts::is_published(place)) return true;  // By who just let go of it.
-  Result<void> mounted = mount(node, order);
-  const bool is_anothers = !mounted.ok() && mounted.error().code == Errc::kConflict;
-  if (is_anothers) {
-    return Error(Errc::kInvalid, mounted.error().message);
-  }
-  TRY(std::move(mounted));
+  TRY(check_below(place));
+  if (UsedMounts::is_published(place)) return true;
+  TRY(check_mine(node, order));
+  TRY(mount(node, order));
   return false;
 }
 
@@ -120,14 +149,15 @@ Result<void> BranchesPhase::undo(const NodeId& node, const model::StartOrder& or
   const std::string place = place_of(order);
   trail.follow(place);
   TRY(mounts_.remove(place, {node, order.attempt}));
-  if (!env::exists(place)) return {};
-  const Shown shown = shown_in(place);
-  const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
-  if (is_mount) TRY(unmount(place, Shown::kDeadMount));
-  // Who publishes the rest of it removes the place then.
-  if (UsedMounts::is_held(place)) return {};
-  TRY(mounts_.remove_unused(place, [&] { return mounts_.clear_tree(place); }));
-  return {};
+  if (env::exists(place)) {
+    const Shown shown = shown_in(place);
+    const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
+    if (is_mount) TRY(unmount(place, Shown::kDeadMount));
+    // Who publishes the rest of it removes place and log then.
+    if (UsedMounts::is_held(place)) return {};
+    TRY(mounts_.remove_unused(place, [&] { return mounts_.clear_tree(place); }));
+  }
+  return mounts_.remove_log(branch_of(order), order.attempt.attempt);
 }
 
 std::string BranchesPhase::likely_cause(const model::StartOrder& order, Time begun) const {

@@ -49,6 +49,8 @@ class BranchesPhase final : public Phase {
   static const model::VolumeUse& only_one(const model::StartOrder& order);
   static std::string branch_of(const model::StartOrder& order);
   std::string place_of(const model::StartOrder& order) const;
+  static Result<void> check_below(const std::string& place);
+  Result<void> check_mine(const NodeId& node, const model::StartOrder& order) const;
   Result<void> mount(const NodeId& node, const model::StartOrder& order) const;
   Result<void> unmount(const std::string& place, Shown shown) const;
 

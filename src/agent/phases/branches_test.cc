@@ -18,7 +18,7 @@ class BranchesPhaseTest : public ::testing::Test {
     order_.branch = "job.train.3";
     order_.volumes = {{"data", "fashion", "0123456789abcdef", "file:///volumes"},
                       {"out", "results", "", "file:///volumes", false, model::VolumeMode::kWrite}};
-    answer_with("");
+    answer_with(R"(echo '{"branches":[{"branch":"job.train.3","term":2}]}')");
   }
 
   void answer_with(const std::string& script) {
@@ -59,7 +59,7 @@ TEST_F(BranchesPhaseTest, MountsABranchInTheTermOfTheAttempt) {
   EXPECT_EQ(ready.of_rank.at(0),
             (std::vector<std::pair<std::string, std::string>>{{"RUNNEL_VOLUME_OUT", tree}}));
   EXPECT_EQ(asked(), "mount results " + tree +
-                         " --store file:///volumes --branch job.train.3 --from-base --term 2 "
+                         " --store file:///volumes --branch job.train.3 --term 2 --from-base "
                          "--detach --while-used " +
                          place() + " -o json\n");
   EXPECT_TRUE(MUST(UsedMounts::is_used(place())));
@@ -96,28 +96,46 @@ TEST_F(BranchesPhaseTest, AMachineThatCannotMountIsNamed) {
   EXPECT_NE(error.message.find("cannot mount"), std::string::npos);
 }
 
+TEST_F(BranchesPhaseTest, WhatGoesOnFromACheckpointGoesOnWithWhatItWrote) {
+  order_.checkpoint = model::CheckpointPolicy{};
+  MUST(prepare());
+  EXPECT_EQ(asked().find("--from-base"), std::string::npos);
+}
+
 // Its holder and its server were killed: what is in the log is published by the next.
 TEST_F(BranchesPhaseTest, IsFinishedOnceItsHolderHasSaidSo) {
   EXPECT_TRUE(MUST(finish())) << "nothing was made";
   MUST(prepare());
   {
     const env::FileLock held = MUST(UsedMounts::lock_holding(place()));
-    EXPECT_FALSE(MUST(finish()));
+    MUST(UsedMounts::mark_published(place()));
+    EXPECT_FALSE(MUST(finish())) << "another mount may have said so";
+    MUST(UsedMounts::unmark_published(place()));
   }
   EXPECT_EQ(std::ranges::count(asked(), '\n'), 1) << "who holds it publishes";
   EXPECT_FALSE(MUST(finish()));
-  EXPECT_EQ(std::ranges::count(asked(), '\n'), 2) << "it is mounted again";
+  EXPECT_NE(asked().find("\nmount results ", 1), std::string::npos) << "it is mounted again";
   MUST(UsedMounts::mark_published(place()));
   EXPECT_TRUE(MUST(finish()));
 }
 
 TEST_F(BranchesPhaseTest, ABranchThatIsAnothersIsNeverFinished) {
   MUST(prepare());
-  answer_with(
-      R"(echo '{"error":{"code":"conflict","message":"it is written by somebody else"}}'; exit 1)");
+  answer_with(R"(echo '{"branches":[{"branch":"job.train.3","term":3}]}')");
   EXPECT_EQ(finish().error().code, Errc::kInvalid);
+  answer_with(R"(echo '{"branches":[]}')");
+  EXPECT_EQ(finish().error().code, Errc::kInvalid) << "it was removed";
   answer_with(R"(echo '{"error":{"code":"unavailable","message":"no answer"}}'; exit 1)");
   EXPECT_EQ(finish().error().code, Errc::kIo) << "a store may come back";
+}
+
+TEST_F(BranchesPhaseTest, WhatWasWrittenWhereItsMountWasTakenAwayIsNotPublished) {
+  MUST(prepare());
+  MUST(env::append_file(place() + "/tree/below", "text"));
+  MUST(UsedMounts::mark_published(place()));
+  const Error error = finish().error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_NE(error.message.find("'below'"), std::string::npos);
 }
 
 TEST_F(BranchesPhaseTest, IsTakenBackOnceNobodyHoldsIt) {
@@ -128,9 +146,18 @@ TEST_F(BranchesPhaseTest, IsTakenBackOnceNobodyHoldsIt) {
     EXPECT_TRUE(env::exists(place())) << "its holder publishes the rest";
     EXPECT_FALSE(MUST(UsedMounts::is_used(place())));
   }
+  // Of a server that was killed, and one of another attempt.
+  const std::string logs = home_.path() + "/writing/uuid/";
+  MUST(env::make_directories(logs + UsedMounts::log_name("job.train.3", AttemptNumber(2))));
+  MUST(env::make_directories(logs + UsedMounts::log_name("job.train.3", AttemptNumber(3))));
   MUST(undo());
   EXPECT_FALSE(env::exists(place()));
+  EXPECT_EQ(MUST(env::list_directory(logs)), std::vector<std::string>{"branch-job.train.3.3"});
   MUST(undo());
+  MUST(UsedMounts::remove_logs_of(home_.path(), JobId("jo")));
+  EXPECT_EQ(MUST(env::list_directory(logs)).size(), 1U) << "another job";
+  MUST(UsedMounts::remove_logs_of(home_.path(), JobId("job")));
+  EXPECT_TRUE(MUST(env::list_directory(logs)).empty());
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::vector<model::StartOrder> MergePhase::split(const model::StartOrder& order)
 }
 
 std::string MergePhase::names_file(const model::StartOrder& order) const {
+  CHECK(order.merge.has_value(), "an order that publishes nothing is passed to who merges");
   CHECK(order.volumes.size() == 1, "each volume has a merge of its own");
   return folder_ + "/" + order.merge->branches + "." +
          std::to_string(order.attempt.attempt.value()) + "." + order.volumes.front().name;
@@ -52,9 +53,12 @@ Result<Readiness> MergePhase::prepare(const NodeId& node, const model::StartOrde
   trail.follow(file);
   TRY(env::make_directories(folder_, env::Access::kOwner));
   TRY(env::write_file_atomically(file, names));
+  const std::size_t dot = order.merge->branches.find('.');
+  const std::string message = "job " + order.merge->branches.substr(0, dot) + ", step " +
+                              order.merge->branches.substr(dot + 1);
   Result<json::Value> merged =
-      command_.run({"merge", use.volume, "--store", use.store, "--once", order.merge->branches,
-                    "--branches-from", file},
+      command_.run({"merge", use.volume, "--store", use.store, "-m", message, "--once",
+                    order.merge->branches, "--branches-from", file},
                    TRY(command_.environment_for(node, order)), kMergesWithin);
   TRY(env::remove_file(file));
   if (merged.ok()) {
@@ -64,9 +68,16 @@ Result<Readiness> MergePhase::prepare(const NodeId& node, const model::StartOrde
     return so_far;
   }
   Error error = std::move(merged).error();
-  // What its tasks have written stays so.
-  const bool is_final = error.code == Errc::kConflict || error.code == Errc::kDenied;
-  if (is_final) error.code = Errc::kInvalid;
+  // What two have written at a path stays so; others who work on the volume are done some time.
+  const bool is_final = (error.code == Errc::kConflict && error.field == "path") ||
+                        error.code == Errc::kDenied || error.code == Errc::kInvalid;
+  error.code = is_final ? Errc::kInvalid : Errc::kIo;
+  if (error.field == "path") {
+    error.hint =
+        "the branches stay: change one of them and try again: runnel volume mount -d "
+        "--branch BRANCH " +
+        use.volume + " DIR; runnel volume umount DIR; runnel retry " + order.attempt.task.job.str();
+  }
   error.message = "what was written to volume " + use.volume + " cannot be published" +
                   (error.code == Errc::kInvalid ? ": " : " now: ") + error.message;
   return std::move(error).with_field("volumes." + use.name);

@@ -22,9 +22,9 @@ class MergePhaseTest : public ::testing::Test {
   }
 
   void answer_with(const std::string& script) {
-    MUST(env::write_file_atomically(home_.file("runnel"),
-                                    "#!/bin/sh\necho \"$*\" > " + home_.file("asked") + "\ncp $8 " +
-                                        home_.file("names") + "\n" + script + "\n"));
+    MUST(env::write_file_atomically(
+        home_.file("runnel"), "#!/bin/sh\necho \"$*\" > " + home_.file("asked") + "\ncp ${10} " +
+                                  home_.file("names") + "\n" + script + "\n"));
     ASSERT_EQ(::chmod(home_.file("runnel").c_str(), 0700), 0);
   }
   Result<Readiness> prepare() const {
@@ -43,8 +43,9 @@ TEST_F(MergePhaseTest, TheBranchesOfWhatSucceededAreMergedUnderTheNameOfTheirSte
   EXPECT_EQ(MUST(prepare()).published, (model::VolumeVersions{{"out", "0123456789abcdef"}}));
   const std::string file = home_.path() + "/merges/job.train.1.out";
   EXPECT_EQ(MUST(env::read_file(home_.file("asked"))),
-            "merge results --store file:///volumes --once job.train --branches-from " + file +
-                " -o json\n");
+            "merge results --store file:///volumes -m job job, step train --once job.train "
+            "--branches-from " +
+                file + " -o json\n");
   EXPECT_EQ(MUST(env::read_file(home_.file("names"))), "job.train.0\njob.train.1\njob.train.5\n");
   EXPECT_FALSE(env::exists(file));
   order_.merge->world_size = 2;
@@ -54,14 +55,19 @@ TEST_F(MergePhaseTest, TheBranchesOfWhatSucceededAreMergedUnderTheNameOfTheirSte
 }
 
 TEST_F(MergePhaseTest, AConflictIsForGood) {
-  answer_with(R"(echo '{"error":{"code":"conflict","message":"two have written same"}}'; exit 1)");
+  answer_with(
+      R"(echo '{"error":{"code":"conflict","field":"path","message":"two have written same"}}'; exit 1)");
   const Error error = prepare().error();
   EXPECT_EQ(error.code, Errc::kInvalid);
   EXPECT_EQ(error.to_string(),
             "volumes.out: what was written to volume results cannot be published: two have written "
-            "same");
-  answer_with(R"(echo '{"error":{"code":"unavailable","message":"no answer"}}'; exit 1)");
-  EXPECT_EQ(prepare().error().code, Errc::kIo) << "it is tried again";
+            "same; the branches stay: change one of them and try again: runnel volume mount -d "
+            "--branch BRANCH results DIR; runnel volume umount DIR; runnel retry job");
+  for (const char* code : {"conflict", "unavailable"}) {
+    answer_with("echo '{\"error\":{\"code\":\"" + std::string(code) +
+                "\",\"message\":\"run it again\"}}'; exit 1");
+    EXPECT_EQ(prepare().error().code, Errc::kIo) << "it is tried again";
+  }
 }
 
 TEST_F(MergePhaseTest, WhereNothingHasSucceededNothingIsMerged) {

@@ -30,6 +30,7 @@ Error told_error(const std::string& command, const env::Finished& finished) {
                     : is(Errc::kConflict) ? Errc::kConflict
                                           : Errc::kIo;
   Error told(kind, message->as_text());
+  if (field != nullptr && field->is_text()) told.with_field(field->as_text());
   if (const json::Value* hint = error->find("hint")) told.with_hint(hint->as_text());
   return told;
 }

@@ -17,7 +17,7 @@ namespace runnel::agent {
 // store does.
 //
 // Errors:   kInvalid for what is not there, kConflict, kDenied where the job has no keys at all;
-//           all else is kIo, and may pass. The command's own sentence and remedy.
+//           all else is kIo, and may pass. The command's own sentence, field and remedy.
 // Threads:  any; blocks.
 class VolumeCommand {
  public:
