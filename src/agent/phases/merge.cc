@@ -8,7 +8,7 @@ namespace runnel::agent {
 namespace {
 
 // A line for each branch.
-std::string names_of(const model::MergeOrder& merge) {
+std::string branch_lines(const model::MergeOrder& merge) {
   std::string names;
   for (const auto& [begin, end] : merge.tasks) {
     for (std::int64_t task = begin; task < end; ++task) {
@@ -47,7 +47,7 @@ std::string MergePhase::waits_for(const model::StartOrder& order) const {
 Result<Readiness> MergePhase::prepare(const NodeId& node, const model::StartOrder& order,
                                       Readiness so_far, PathTrail& trail) const {
   const model::VolumeUse& use = order.volumes.front();
-  const std::string names = names_of(*order.merge);
+  const std::string names = branch_lines(*order.merge);
   if (names.empty()) return so_far;
   const std::string file = names_file(order);
   trail.follow(file);
