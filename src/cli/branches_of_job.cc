@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "cli/print.h"
-#include "cli/volume_client.h"
 #include "object/store_url.h"
 #include "volume/branch_session.h"
 
@@ -25,18 +24,23 @@ std::set<Written> written_by(const model::JobSpec& spec) {
 }
 
 Result<void> remove_those_of(const std::string& job, const Written& written) {
-  CHECK(!job.empty(), "the branches of all jobs would go");
   const auto& [name, store] = written;
   const VolumeClientPtr client = TRY(VolumeClient::open(TRY(object::parse_store_url(store))));
   volume::Volume opened = TRY(client->volume(name));
-  for (volume::SeenBranch& branch : TRY(client->run(volume::see_branches(opened)))) {
-    if (!branch.name().starts_with(job + ".")) continue;
-    (void)TRY(client->run(volume::remove_branch(opened, std::move(branch))));
-  }
-  return {};
+  return remove_branches(*client, opened, job + ".");
 }
 
 }  // namespace
+
+Result<void> remove_branches(VolumeClient& client, volume::Volume& volume,
+                             const std::string& begins_with) {
+  CHECK(begins_with.size() > 1, "the branches of all jobs would go");
+  for (volume::SeenBranch& branch : TRY(client.run(volume::see_branches(volume)))) {
+    if (!branch.name().starts_with(begins_with)) continue;
+    (void)TRY(client.run(volume::remove_branch(volume, std::move(branch))));
+  }
+  return {};
+}
 
 void remove_branches_of(const std::string& job, const model::JobSpec& spec) {
   for (const Written& written : written_by(spec)) {

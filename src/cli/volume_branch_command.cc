@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/check.h"
+#include "cli/branches_of_job.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/volume_client.h"
@@ -70,7 +70,7 @@ Result<void> check_unwritten(const SeenBranch& branch) {
       .with_hint("take its mount away first, or cancel the job that writes it");
 }
 
-Result<int> remove_branches(const Arguments& arguments, VolumeClient& client, Volume& volume) {
+Result<int> remove_named(const Arguments& arguments, VolumeClient& client, Volume& volume) {
   for (SeenBranch& branch : TRY(client.run(volume::find_branches(volume, arguments.targets)))) {
     const std::string name = branch.name();
     TRY(check_unwritten(branch));
@@ -105,16 +105,6 @@ Result<std::vector<std::string>> names_to_merge(const Arguments& arguments) {
       .with_hint("see them: runnel volume branches " + arguments.volume);
 }
 
-// Of tasks that have ended otherwise than well: their step has.
-Result<void> remove_rest(VolumeClient& client, Volume& volume, const std::string& begins_with) {
-  CHECK(begins_with.size() > 1, "all branches of the volume would go");
-  for (SeenBranch& branch : TRY(client.run(volume::see_branches(volume)))) {
-    if (!branch.name().starts_with(begins_with)) continue;
-    (void)TRY(client.run(volume::remove_branch(volume, std::move(branch))));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
@@ -122,7 +112,7 @@ Result<int> tell_branches(const Arguments& arguments, const home::Home& home) {
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   return arguments.targets.empty() ? list_branches(arguments, *client, opened)
-                                   : remove_branches(arguments, *client, opened);
+                                   : remove_named(arguments, *client, opened);
 }
 
 Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
@@ -140,7 +130,8 @@ Result<int> merge_volume(const Arguments& arguments, const home::Home& home) {
   const std::string version = TRY(
       client->run(volume::merge_branches(client->loop(), opened, names, std::move(options), {})));
   TRY(client->run(volume::remove_merged(opened, names)));
-  if (is_of_job) TRY(remove_rest(*client, opened, arguments.merge_name + "."));
+  // Of tasks that have ended otherwise than well, too: their step has.
+  if (is_of_job) TRY(remove_branches(*client, opened, arguments.merge_name + "."));
   json::Value value = json::Value::object();
   value.set("version", json::Value::text(version));
   answer(arguments, value, version + "\n");

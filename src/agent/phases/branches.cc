@@ -88,9 +88,9 @@ Result<void> BranchesPhase::mount(const NodeId& node, const model::StartOrder& o
   return {};
 }
 
-Result<void> BranchesPhase::unmount(const std::string& place, Shown shown) const {
+Result<void> BranchesPhase::unmount(const std::string& place, Users users) const {
   std::vector<std::string> words{"umount", UsedMounts::tree_of(place)};
-  if (shown == Shown::kDeadMount) words.emplace_back("--lazy");
+  if (users == Users::kLoseIt) words.emplace_back("--lazy");
   TRY(command_.run(words, env::environment(), kMountsWithin));
   return {};
 }
@@ -132,8 +132,8 @@ Result<bool> BranchesPhase::finish(const NodeId& node, const model::StartOrder& 
   trail.follow(place);
   if (!env::exists(place)) return true;
   const Shown shown = shown_in(place);
-  if (shown == Shown::kMount || shown == Shown::kDeadMount) {
-    TRY(unmount(place, shown));
+  if (is_mount(shown)) {
+    TRY(unmount(place, shown == Shown::kDeadMount ? Users::kLoseIt : Users::kKeepIt));
     return false;
   }
   if (UsedMounts::is_held(place)) return false;
@@ -150,9 +150,7 @@ Result<void> BranchesPhase::undo(const NodeId& node, const model::StartOrder& or
   trail.follow(place);
   TRY(mounts_.remove(place, {node, order.attempt}));
   if (env::exists(place)) {
-    const Shown shown = shown_in(place);
-    const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
-    if (is_mount) TRY(unmount(place, Shown::kDeadMount));
+    if (is_mount(shown_in(place))) TRY(unmount(place, Users::kLoseIt));
     // Who publishes the rest of it removes place and log then.
     if (UsedMounts::is_held(place)) return {};
     TRY(mounts_.remove_unused(place, [&] { return mounts_.clear_tree(place); }));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,7 +53,8 @@ class BranchesPhase final : public Phase {
   static Result<void> check_below(const std::string& place);
   Result<void> check_mine(const NodeId& node, const model::StartOrder& order) const;
   Result<void> mount(const NodeId& node, const model::StartOrder& order) const;
-  Result<void> unmount(const std::string& place, Shown shown) const;
+  enum class Users : std::uint8_t { kKeepIt, kLoseIt };
+  Result<void> unmount(const std::string& place, Users users) const;
 
   const UsedMounts mounts_;
   const VolumeCommand command_;

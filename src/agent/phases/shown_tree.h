@@ -8,6 +8,8 @@ namespace runnel::agent {
 // What shows the files of a volume in the tree of a place (used_mounts.h).
 enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
 
+inline bool is_mount(Shown shown) { return shown == Shown::kMount || shown == Shown::kDeadMount; }
+
 // Looks at it; blocks while a mount there does not answer.
 Shown shown_in(const std::string& place);
 

@@ -165,8 +165,7 @@ Result<void> VolumesPhase::end_unused(const std::string& place, Shown shown) con
   const auto end = [&]() -> Result<void> {
     std::vector<std::string> unmount{"umount", UsedMounts::tree_of(place)};
     if (shown == Shown::kDeadMount) unmount.emplace_back("--lazy");
-    const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
-    if (!is_mount) return mounts_.clear_tree(place);
+    if (!is_mount(shown)) return mounts_.clear_tree(place);
     TRY(command_.run(unmount, env::environment(), kMountsWithin));
     return {};
   };
